@@ -1,0 +1,1 @@
+//! The auth service: its schema, helper functions and key set

@@ -1,0 +1,22 @@
+//! Everything between Plinth and PostgreSQL: where to connect, pools with bounded statement
+//! caches, transactions with local settings in one flush, migrations of the system schemas,
+//! LISTEN/NOTIFY.
+//!
+//! It knows no project, no caller and no service: those are values that come from above
+//! (`plinth-project`). Every service reaches Postgres through this crate and nothing else.
+
+mod error;
+mod listen;
+pub mod migrate;
+mod pool;
+mod quote;
+mod target;
+mod tls;
+mod transaction;
+
+pub use error::{DbError, describe};
+pub use listen::{Heard, listen};
+pub use pool::{Pool, PoolConfig, PooledConnection, PreparingClient, Usage};
+pub use quote::{QuotedIdent, QuotedLiteral};
+pub use target::{BadDatabaseUrl, Target};
+pub use transaction::{Access, LocalSettings, OpenTransaction, Params};

@@ -1,0 +1,201 @@
+//! Where a connection goes and as whom.
+
+use std::{path::Path, str::FromStr, sync::Arc, time::Duration};
+
+use tokio_postgres::{Client, Config, Connection, NoTls, Socket, config::SslMode, tls::TlsStream};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::DbError;
+
+/// How long reaching the server may take before it counts as unreachable.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Server, login role and database of a connection. Cheap to clone.
+#[derive(Clone)]
+pub struct Target {
+    config: Arc<Config>,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Target")
+            .field("user", &self.config.get_user())
+            .field("database", &self.config.get_dbname())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A database URL that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the database URL is not usable: {0}. Expected postgresql://user:password@host:5432/database"
+)]
+pub struct BadDatabaseUrl(String);
+
+impl Target {
+    /// A server behind a private unix socket.
+    pub fn unix(socket_dir: &Path, port: u16, user: &str, password: &str, database: &str) -> Self {
+        let mut config = Config::new();
+        config
+            .host_path(socket_dir)
+            .port(port)
+            .user(user)
+            .password(password)
+            .dbname(database);
+        Self::from_config(config, None)
+    }
+
+    /// A server given as `postgresql://…`; `sslmode` decides about TLS (default `prefer`).
+    pub fn from_url(url: &str) -> Result<Self, BadDatabaseUrl> {
+        // libpq checks certificates only with these two modes; the driver knows neither word.
+        let (url, verify) = match url.split_once("sslmode=verify-") {
+            Some((head, tail)) => {
+                let rest = tail
+                    .split_once('&')
+                    .map_or(String::new(), |(_, rest)| format!("&{rest}"));
+                (format!("{head}sslmode=require{rest}"), true)
+            }
+            None => (url.to_owned(), false),
+        };
+        let config = Config::from_str(&url).map_err(|e| BadDatabaseUrl(describe_parse(&e)))?;
+        if config.get_hosts().is_empty() {
+            return Err(BadDatabaseUrl("it names no host".to_owned()));
+        }
+        let wants_tls = config.get_ssl_mode() != SslMode::Disable;
+        Ok(Self::from_config(
+            config,
+            wants_tls.then(|| crate::tls::connector(verify)),
+        ))
+    }
+
+    fn from_config(mut config: Config, tls: Option<MakeRustlsConnect>) -> Self {
+        config
+            .connect_timeout(CONNECT_TIMEOUT)
+            .application_name("plinth");
+        Self {
+            config: Arc::new(config),
+            tls,
+        }
+    }
+
+    /// The same server and role, another database.
+    pub fn database(&self, name: &str) -> Self {
+        self.with(|config| {
+            config.dbname(name);
+        })
+    }
+
+    /// The same server and database, another login.
+    pub fn login(&self, user: &str, password: &str) -> Self {
+        self.with(|config| {
+            config.user(user).password(password);
+        })
+    }
+
+    /// Run-time settings that the session starts with, as in `-c role=postgres`.
+    pub fn options(&self, options: &str) -> Self {
+        self.with(|config| {
+            config.options(options);
+        })
+    }
+
+    /// How the connection names itself in `pg_stat_activity`.
+    pub fn application_name(&self, name: &str) -> Self {
+        self.with(|config| {
+            config.application_name(name);
+        })
+    }
+
+    fn with(&self, change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = (*self.config).clone();
+        change(&mut config);
+        Self {
+            config: Arc::new(config),
+            tls: self.tls.clone(),
+        }
+    }
+
+    /// The database that a connection would open.
+    pub fn database_name(&self) -> &str {
+        self.config
+            .get_dbname()
+            .or(self.config.get_user())
+            .unwrap_or("postgres")
+    }
+
+    /// The login role.
+    pub fn user(&self) -> &str {
+        self.config.get_user().unwrap_or("postgres")
+    }
+
+    /// Opens one connection and drives it in the background until the client is dropped.
+    pub async fn connect(&self) -> Result<Client, DbError> {
+        match &self.tls {
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await?;
+                drive(connection);
+                Ok(client)
+            }
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await?;
+                drive(connection);
+                Ok(client)
+            }
+        }
+    }
+
+    /// Asks the server to stop what this client is doing.
+    pub(crate) async fn cancel(&self, client: &Client) -> Result<(), DbError> {
+        let token = client.cancel_token();
+        match &self.tls {
+            Some(tls) => token.cancel_query(tls.clone()).await?,
+            None => token.cancel_query(NoTls).await?,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn tls(&self) -> Option<MakeRustlsConnect> {
+        self.tls.clone()
+    }
+}
+
+/// The task ends by itself when the client is dropped or the server goes away.
+fn drive<T>(connection: Connection<Socket, T>)
+where
+    T: TlsStream + Unpin + Send + 'static,
+{
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(error = %crate::error::describe(&error), "database connection ended");
+        }
+    });
+}
+
+fn describe_parse(error: &tokio_postgres::Error) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), |cause| cause.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_host_or_with_a_bad_port_is_refused() {
+        assert!(Target::from_url("postgresql://").is_err());
+        assert!(Target::from_url("postgresql://u@h:notaport/db").is_err());
+        assert!(Target::from_url("mysql://u@h/db").is_err());
+    }
+
+    #[test]
+    fn verify_full_is_understood() {
+        let target =
+            Target::from_url("postgresql://u:p@h:1/db?sslmode=verify-full&connect_timeout=3");
+        assert_eq!(target.expect("a good URL").database_name(), "db");
+    }
+}

@@ -1,0 +1,1 @@
+//! The HTTP edge: listener, project, caller, limits, access log, metrics

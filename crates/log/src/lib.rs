@@ -1,0 +1,1 @@
+//! The log store: bounded queue, segment files, retention, search

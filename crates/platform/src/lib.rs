@@ -1,0 +1,1 @@
+//! Projects, keys, tokens: the platform API and the control socket

@@ -1,0 +1,1 @@
+//! The managed PostgreSQL server: find, initialise, start, supervise, stop

@@ -1,0 +1,1 @@
+//! What a service needs to serve one project: Project, Caller, registry

@@ -1,0 +1,1 @@
+//! The realtime service: its schema and the SQL functions that users call

@@ -1,0 +1,1 @@
+//! config.toml and environment become one typed tree

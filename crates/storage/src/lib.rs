@@ -1,0 +1,1 @@
+//! The storage service: its schema and the SQL helpers that policies use

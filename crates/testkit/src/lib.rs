@@ -1,0 +1,1 @@
+//! A database per test, and helpers; a dev-dependency only

@@ -1,0 +1,1 @@
+//! JWTs, key sets, API keys, sealing, claims to role
