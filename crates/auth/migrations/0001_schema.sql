@@ -26,5 +26,3 @@ alter default privileges in schema auth
   grant all on sequences to postgres, dashboard_user;
 alter default privileges in schema auth
   grant all on routines to postgres, dashboard_user;
-
-reset role;

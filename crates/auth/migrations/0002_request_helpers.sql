@@ -54,5 +54,3 @@ comment on function auth.uid() is 'Id of the signed-in user, or NULL.';
 comment on function auth.role() is 'Role the caller''s token asks for, or NULL.';
 comment on function auth.email() is 'E-mail address in the caller''s token, or NULL.';
 comment on function auth.jwt() is 'All claims of the caller''s token, or NULL.';
-
-reset role;

@@ -71,8 +71,8 @@ create index users_instance_id_idx on auth.users (instance_id);
 create index users_instance_id_email_idx on auth.users (instance_id, lower(email));
 create index users_is_anonymous_idx on auth.users (is_anonymous);
 
--- Lists of users show the newest first. There is deliberately no index on last_sign_in_at: with one,
--- every sign-in would have to update all indexes of the table.
+-- Lists of users show the newest first. There is deliberately no index on last_sign_in_at: with
+-- one, every sign-in would have to update all indexes of the table.
 create index idx_users_created_at_desc on auth.users (created_at desc);
 
 alter table auth.users enable row level security;
@@ -98,5 +98,3 @@ create index identities_user_id_idx on auth.identities (user_id);
 create index identities_email_idx on auth.identities (email text_pattern_ops);
 
 alter table auth.identities enable row level security;
-
-reset role;

@@ -48,5 +48,3 @@ comment on table auth.oauth_client_states is
 create index idx_oauth_client_states_created_at on auth.oauth_client_states (created_at);
 
 alter table auth.oauth_client_states enable row level security;
-
-reset role;

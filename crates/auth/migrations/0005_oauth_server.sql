@@ -105,5 +105,3 @@ create index oauth_consents_active_user_client_idx on auth.oauth_consents (user_
 create index oauth_consents_user_order_idx on auth.oauth_consents (user_id, granted_at desc);
 
 alter table auth.oauth_consents enable row level security;
-
-reset role;

@@ -39,7 +39,7 @@ create index sessions_oauth_client_id_idx on auth.sessions (oauth_client_id);
 
 alter table auth.sessions enable row level security;
 
--- `user_id` is the uuid as text without a foreign key: the session already ties the row to its user.
+-- `user_id` is the uuid as text, without a foreign key: the session ties the row to its user.
 create table auth.refresh_tokens (
   instance_id uuid,
   id bigserial not null,
@@ -64,5 +64,3 @@ create index refresh_tokens_session_id_revoked_idx on auth.refresh_tokens (sessi
 create index refresh_tokens_updated_at_idx on auth.refresh_tokens (updated_at desc);
 
 alter table auth.refresh_tokens enable row level security;
-
-reset role;

@@ -34,5 +34,3 @@ create index one_time_tokens_token_hash_hash_idx on auth.one_time_tokens using h
 create index one_time_tokens_relates_to_hash_idx on auth.one_time_tokens using hash (relates_to);
 
 alter table auth.one_time_tokens enable row level security;
-
-reset role;

@@ -71,5 +71,3 @@ create table auth.mfa_amr_claims (
 comment on table auth.mfa_amr_claims is 'By which methods each session was proven, and when.';
 
 alter table auth.mfa_amr_claims enable row level security;
-
-reset role;

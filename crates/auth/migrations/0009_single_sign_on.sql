@@ -1,6 +1,6 @@
--- Single sign-on of organisations: their identity providers, the mail domains that lead to them, and
--- SAML sign-ins under way. The names of the checks contain spaces because error handling elsewhere
--- knows them by these names.
+-- Single sign-on of organisations: their identity providers, the mail domains that lead to them,
+-- and SAML sign-ins under way. The spaces in the names of the checks are no slip: constraints carry
+-- the names that existing databases use.
 
 set local role supabase_auth_admin;
 
@@ -88,5 +88,3 @@ create index saml_relay_states_for_email_idx on auth.saml_relay_states (for_emai
 create index saml_relay_states_created_at_idx on auth.saml_relay_states (created_at desc);
 
 alter table auth.saml_relay_states enable row level security;
-
-reset role;

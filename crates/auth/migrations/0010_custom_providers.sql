@@ -1,6 +1,6 @@
 -- OAuth and OpenID Connect providers that operators define themselves. One table holds both kinds:
--- an oidc provider is found by its issuer, an oauth2 provider names its three endpoints. Secrets and
--- codes travel to these addresses, so the table takes https only.
+-- an oidc provider is found by its issuer, an oauth2 provider names its three endpoints. Secrets
+-- and codes travel to these addresses, so the table takes https only.
 
 set local role supabase_auth_admin;
 
@@ -74,7 +74,7 @@ create table auth.custom_oauth_providers (
   constraint custom_oauth_providers_jwks_uri_length
     check (jwks_uri is null or char_length(jwks_uri) <= 2048)
 );
-comment on table auth.custom_oauth_providers is 'Sign-in providers that operators define themselves.';
+comment on table auth.custom_oauth_providers is 'Sign-in providers that operators defined.';
 
 create index custom_oauth_providers_identifier_idx on auth.custom_oauth_providers (identifier);
 create index custom_oauth_providers_provider_type_idx
@@ -83,5 +83,3 @@ create index custom_oauth_providers_enabled_idx on auth.custom_oauth_providers (
 create index custom_oauth_providers_created_at_idx on auth.custom_oauth_providers (created_at);
 
 alter table auth.custom_oauth_providers enable row level security;
-
-reset role;

@@ -49,5 +49,3 @@ create index webauthn_challenges_user_id_idx on auth.webauthn_challenges (user_i
 create index webauthn_challenges_expires_at_idx on auth.webauthn_challenges (expires_at);
 
 alter table auth.webauthn_challenges enable row level security;
-
-reset role;

@@ -1,6 +1,6 @@
--- The audit trail, and two tables that only others look at: `instances` is unused but restored dumps
--- fill it, and tools read the newest version from `schema_migrations` to learn which shape of the
--- schema they meet. Plinth's own ledger of migrations is elsewhere.
+-- The audit trail, and two tables that only others look at: `instances` is unused, but restored
+-- dumps mention it, and tools read the newest version from `schema_migrations` to learn which shape
+-- of the schema they meet. Plinth's own ledger of migrations is elsewhere.
 
 set local role supabase_auth_admin;
 
@@ -39,5 +39,3 @@ comment on table auth.schema_migrations is 'The shape of this schema, in the num
 insert into auth.schema_migrations (version) values ('20260625000000');
 
 alter table auth.schema_migrations enable row level security;
-
-reset role;

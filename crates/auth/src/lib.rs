@@ -1,1 +1,3 @@
 //! The auth service: its schema, helper functions and key set
+
+pub mod schema;

@@ -59,6 +59,12 @@ impl LocalSettings {
         self
     }
 
+    /// These settings, then those.
+    pub fn followed_by(mut self, later: LocalSettings) -> Self {
+        self.flat.extend(later.flat);
+        self
+    }
+
     fn len(&self) -> usize {
         self.flat.len() / 2
     }

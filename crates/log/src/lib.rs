@@ -1,1 +1,42 @@
-//! The log store: bounded queue, segment files, retention, search
+//! The log store: bounded queue, segment files, retention, search (console contract §1.14).
+//!
+//! Services hand a [`Record`] to [`LogStore::write`], which never waits: a thread of its own
+//! redacts, serialises and appends it to `<dir>/<ref>/<source>/<start>.ndjson`, and whatever the
+//! queue cannot hold is counted, not waited for. Reading ([`LogStore::search`],
+//! [`LogStore::histogram`]) works on the files alone; the live tail taps the queue's entrance.
+//!
+//! There is no global state and no `tracing` here: the binary turns its own events into records,
+//! and a store that logged about itself through them would feed on its own output.
+
+mod clock;
+mod config;
+mod error;
+mod fit;
+mod histogram;
+mod level;
+mod query;
+mod record;
+pub mod redact;
+mod search;
+mod segment;
+mod source;
+mod status;
+mod store;
+mod tail;
+mod timestamp;
+mod writer;
+
+pub use clock::Clock;
+pub use config::{Config, Retention, RetentionPolicy};
+pub use error::{OpenError, QueryError, SearchError, WriteError};
+pub use histogram::{Bucket, Histogram, MAX_BUCKETS};
+pub use level::Level;
+pub use query::{Cursor, MAX_LIMIT, Query, Scope, Term};
+pub use record::{MAX_RECORD_BYTES, Record, is_valid_project};
+pub use search::Page;
+pub use source::Source;
+pub use status::{LastError, SourceUsage, Status};
+pub use store::LogStore;
+pub use tail::{TailItem, TailReceiver};
+pub use timestamp::Timestamp;
+pub use writer::{LogWriter, WriterThread};

@@ -1,1 +1,33 @@
-//! Projects, keys, tokens: the platform API and the control socket
+//! The platform: projects, branches, keys, operators' tokens, the API over them and the control
+//! socket that the command line speaks to (console contract §2).
+//!
+//! Its tables live in project zero. [`Bootstrap`] makes a cluster carry Plinth; [`Platform`] is
+//! what everything else is done through, and the directory that open projects come from.
+
+pub mod api;
+mod audit;
+mod bootstrap;
+mod databases;
+mod directory;
+mod doctor;
+mod error;
+mod keys;
+mod landing;
+mod platform;
+mod projects;
+mod schema;
+mod sealed;
+mod status;
+mod tokens;
+pub mod user_migrations;
+
+pub use bootstrap::{Bootstrap, DefaultDatabase, WELL_KNOWN};
+pub use doctor::{Check, Finding};
+pub use error::PlatformError;
+pub use keys::{ApiKeyRequest, GivenKeys, LegacyKeys, StoredApiKey, StoredSigningKey};
+pub use landing::landing_page;
+pub use platform::{Endpoints, Platform, References};
+pub use projects::{Branch, BranchRequest, ProjectRequest, ProjectRow};
+pub use status::Status;
+pub use tokens::StoredToken;
+pub use user_migrations::{MigrationFile, SeedFile, SeedOutcome};

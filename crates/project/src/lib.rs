@@ -1,1 +1,30 @@
-//! What a service needs to serve one project: Project, Caller, registry
+//! What a service needs to serve one project: [`Project`], [`Caller`], and the [`Registry`] of
+//! those that are open.
+//!
+//! It knows no HTTP route and no service. What one service must tell another is declared here as
+//! a small trait and wired by the binary.
+
+mod caller;
+mod cluster;
+mod database;
+mod keys;
+pub mod logins;
+mod project;
+mod record;
+mod reference;
+mod registry;
+mod request_id;
+pub mod schema;
+
+pub use caller::{Caller, CallerError, Credentials, Proof};
+pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
+pub use database::{AsCaller, CallerTransaction, ProjectDb, Service, ServiceConnection};
+pub use keys::{ApiKey, ProjectKeys};
+pub use logins::{LoginKind, Logins};
+pub use project::{FromSettings, Project};
+pub use record::{
+    BoxFuture, Directory, DirectoryError, ProjectKind, ProjectRecord, ProjectStatus,
+};
+pub use reference::{BadProjectRef, ProjectName, ProjectRef};
+pub use registry::{OpenError, Registry, RegistryParts, SettingsFor};
+pub use request_id::RequestId;

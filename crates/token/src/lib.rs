@@ -1,1 +1,52 @@
-//! JWTs, key sets, API keys, sealing, claims to role
+//! Credentials of every kind: JSON Web Tokens, the key sets that check them, API keys, access
+//! tokens, and the sealing of secrets at rest.
+//!
+//! The crate decides whether a token is genuine and says what it claims. It answers no requests
+//! and renders no error bodies: each service turns a [`TokenError`] into its own format. It also
+//! reads no clock; whoever checks a token passes the time in ([`ClaimRules`]).
+//!
+//! Start with [`KeySet`], which a project has exactly one of, and [`TokenCache`], which stands in
+//! front of it on the request path. Rules: auth contract §3.2 and REST contract §4.1.
+
+mod access_token;
+mod algorithm;
+mod api_key;
+mod cache;
+mod claims;
+mod compact;
+mod encoding;
+mod error;
+mod jwk;
+mod key_file;
+mod keyset;
+mod legacy;
+mod material;
+mod password;
+mod random;
+mod rsa;
+mod seal;
+mod secret;
+mod signing_key;
+mod verified;
+mod verify;
+mod verifying_key;
+
+pub use access_token::{AccessToken, AccessTokenError};
+pub use algorithm::Algorithm;
+pub use api_key::{ApiKey, ApiKeyError, ApiKeyKind};
+pub use cache::TokenCache;
+pub use claims::{ANON_ROLE, SERVICE_ROLE, claims_of_role, role_or_anon};
+pub use compact::TokenHeader;
+pub use encoding::credential_hash;
+pub use error::{KeyError, SealError, TimeClaim, TokenError};
+pub use key_file::KeyFile;
+pub use keyset::{KeySet, KeySetBuilder, KeyStatus};
+pub use legacy::{
+    LEGACY_KEY_LIFETIME, MIN_JWT_SECRET_BYTES, generate_jwt_secret, issue_legacy_key,
+};
+pub use password::generate_password;
+pub use seal::InstanceKey;
+pub use secret::Secret;
+pub use signing_key::SigningKey;
+pub use verified::{ClaimRules, VerifiedToken};
+pub use verifying_key::{VerifyingKey, public_keys_from_json};

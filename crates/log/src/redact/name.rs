@@ -1,0 +1,132 @@
+//! Which names stand for secrets.
+
+/// Names that are secrets wherever they occur inside a longer name.
+const ANYWHERE: [&str; 9] = [
+    "accesstoken",
+    "apikey",
+    "authorization",
+    "codeverifier",
+    "cookie",
+    "passw",
+    "refreshtoken",
+    "secret",
+    "tokenhash",
+];
+
+/// Names that are secrets when a longer name ends with them.
+const AT_THE_END: [&str; 9] = [
+    "credential",
+    "credentials",
+    "jwt",
+    "key",
+    "otp",
+    "passphrase",
+    "pwd",
+    "signature",
+    "token",
+];
+
+/// Names that are secrets only alone.
+const ALONE: [&str; 3] = ["pass", "sig", "totp"];
+
+/// Whether a field, header or parameter of this name carries a secret.
+///
+/// Case and punctuation do not matter: `Set-Cookie`, `set_cookie` and `setCookie` are one name.
+pub fn is_secret_name(name: &str) -> bool {
+    let compact: String = name
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|char| char.to_ascii_lowercase())
+        .collect();
+    ANYWHERE.iter().any(|part| compact.contains(part))
+        || AT_THE_END.iter().any(|end| compact.ends_with(end))
+        || ALONE.contains(&compact.as_str())
+}
+
+/// Whether a URL parameter of this (percent-encoded) name carries a secret: one-time codes travel
+/// as `code` there, while a field `code` is an error code.
+pub(super) fn is_secret_parameter(name: &str) -> bool {
+    let name = percent_decode(name);
+    name.eq_ignore_ascii_case("code") || is_secret_name(&name)
+}
+
+/// Decodes what is ASCII; other bytes cannot be part of a name we know.
+fn percent_decode(name: &str) -> String {
+    let mut decoded = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('%') {
+        decoded.push_str(before);
+        rest = match after
+            .get(..2)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+        {
+            Some(byte) if byte.is_ascii() => {
+                decoded.push(char::from(byte));
+                &after[2..]
+            }
+            _ => after,
+        };
+    }
+    decoded.push_str(rest);
+    decoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_in_every_spelling() {
+        for name in [
+            "authorization",
+            "Proxy-Authorization",
+            "apikey",
+            "X-Api-Key",
+            "cookie",
+            "set-cookie",
+            "setCookie",
+            "password",
+            "new_password",
+            "passwd",
+            "token",
+            "access_token",
+            "refreshToken",
+            "token_hash",
+            "secret",
+            "client_secret",
+            "key",
+            "service_role_key",
+            "X-Amz-Signature",
+            "X-Amz-Credential",
+            "otp",
+            "JWT",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn everyday_names_keep_their_values() {
+        for name in [
+            "status",
+            "path",
+            "user.id",
+            "duration_ms",
+            "token_type",
+            "key_id",
+            "code",
+            "method",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn encoded_parameter_names_do_not_slip_through() {
+        assert!(is_secret_parameter("pass%77ord"));
+        assert!(is_secret_parameter("%61pikey"));
+        assert!(is_secret_parameter("code"));
+        assert!(!is_secret_parameter("select%"));
+        assert!(!is_secret_parameter("%zz%c3%a9%"));
+    }
+}

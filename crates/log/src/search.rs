@@ -1,0 +1,219 @@
+//! Reading pages of records, newest first.
+//!
+//! Segments are gone through one at a time, those with the latest records first, and only the best
+//! records so far are held. The search ends as soon as no unread segment can hold a better one.
+
+use std::{collections::BTreeMap, fs, io};
+
+use crate::{
+    Cursor, Query, Record, SearchError, Timestamp,
+    query::Position,
+    segment::{BoundsCache, Layout, Lines, Segment, Stream, TimeBounds},
+};
+
+/// A page of records, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// At most as many as the query's limit.
+    pub records: Vec<Record>,
+    /// Where older records go on, if there are any.
+    pub next: Option<Cursor>,
+}
+
+/// A segment that may hold records of interest.
+pub(crate) struct Candidate {
+    pub(crate) stream: Stream,
+    pub(crate) segment: Segment,
+    pub(crate) bounds: TimeBounds,
+}
+
+pub(crate) fn search(
+    layout: &Layout,
+    bounds: &BoundsCache,
+    query: &Query,
+) -> Result<Page, SearchError> {
+    query.check()?;
+    let mut candidates = candidates(layout, bounds, query)?;
+    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.bounds.max));
+
+    // One more than asked for tells whether there is a next page.
+    let mut newest = Newest::holding(query.limit + 1);
+    for candidate in &candidates {
+        if newest
+            .floor()
+            .is_some_and(|floor| floor > candidate.bounds.max)
+        {
+            break;
+        }
+        collect(candidate, query, &mut newest)?;
+    }
+    Ok(newest.into_page(query.limit))
+}
+
+/// The segments that the query's scope, sources, times and cursor leave, in no certain order.
+pub(crate) fn candidates(
+    layout: &Layout,
+    bounds: &BoundsCache,
+    query: &Query,
+) -> Result<Vec<Candidate>, SearchError> {
+    let streams = layout.streams(&query.scope);
+    let streams = streams.map_err(|error| SearchError::read(layout.root(), error))?;
+    let mut candidates = Vec::new();
+    for stream in streams {
+        if !query.covers(&stream.project, stream.source) {
+            continue;
+        }
+        let segments = layout.segments(&stream);
+        let segments =
+            segments.map_err(|error| SearchError::read(layout.stream_dir(&stream), error))?;
+        for segment in segments {
+            let bounds = bounds.bounds(&segment);
+            let bounds = bounds.map_err(|error| SearchError::read(&segment.path, error))?;
+            if let Some(bounds) = bounds.filter(|bounds| overlaps(bounds, query)) {
+                candidates.push(Candidate {
+                    stream: stream.clone(),
+                    segment,
+                    bounds,
+                });
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+fn overlaps(bounds: &TimeBounds, query: &Query) -> bool {
+    query.since.is_none_or(|since| bounds.max >= since)
+        && query.until.is_none_or(|until| bounds.min < until)
+        && query
+            .cursor
+            .as_ref()
+            .is_none_or(|cursor| bounds.min <= cursor.0.time)
+}
+
+/// Reads a segment whole; nothing if retention has deleted it meanwhile.
+pub(crate) fn read_segment(segment: &Segment) -> Result<Vec<u8>, SearchError> {
+    match fs::read(&segment.path) {
+        Ok(content) => Ok(content),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(SearchError::read(&segment.path, error)),
+    }
+}
+
+fn collect(candidate: &Candidate, query: &Query, newest: &mut Newest) -> Result<(), SearchError> {
+    let content = read_segment(&candidate.segment)?;
+    let times = TimeTexts::of(query);
+    let mut floor = newest.floor_text();
+    for line in Lines::backwards(&content) {
+        // Judging by the written time spares most lines the parsing.
+        if !times.include(line.time_text)
+            || floor
+                .as_ref()
+                .is_some_and(|floor| line.time_text < floor.as_bytes())
+        {
+            continue;
+        }
+        let Some(record) = line.parse().filter(|record| query.matches(record)) else {
+            continue;
+        };
+        let position = Position {
+            time: record.time,
+            project: candidate.stream.project.clone(),
+            source: candidate.stream.source,
+            segment: candidate.segment.stamp.clone(),
+            offset: line.offset,
+        };
+        if query
+            .cursor
+            .as_ref()
+            .is_some_and(|cursor| position >= cursor.0)
+        {
+            continue;
+        }
+        newest.insert(position, record);
+        floor = newest.floor_text();
+    }
+    Ok(())
+}
+
+/// The query's time limits in the form that lines have.
+pub(crate) struct TimeTexts {
+    since: Option<String>,
+    until: Option<String>,
+    /// Inclusive, because records of the cursor's own microsecond may be left.
+    cursor: Option<String>,
+}
+
+impl TimeTexts {
+    pub(crate) fn of(query: &Query) -> Self {
+        Self {
+            since: query.since.map(|since| since.to_string()),
+            until: query.until.map(|until| until.to_string()),
+            cursor: query
+                .cursor
+                .as_ref()
+                .map(|cursor| cursor.0.time.to_string()),
+        }
+    }
+
+    pub(crate) fn include(&self, time: &[u8]) -> bool {
+        self.since
+            .as_ref()
+            .is_none_or(|since| time >= since.as_bytes())
+            && self
+                .until
+                .as_ref()
+                .is_none_or(|until| time < until.as_bytes())
+            && self
+                .cursor
+                .as_ref()
+                .is_none_or(|cursor| time <= cursor.as_bytes())
+    }
+}
+
+/// The newest records seen so far.
+struct Newest {
+    records: BTreeMap<Position, Record>,
+    capacity: usize,
+}
+
+impl Newest {
+    fn holding(capacity: usize) -> Self {
+        Self {
+            records: BTreeMap::new(),
+            capacity,
+        }
+    }
+
+    fn insert(&mut self, position: Position, record: Record) {
+        self.records.insert(position, record);
+        if self.records.len() > self.capacity {
+            self.records.pop_first();
+        }
+    }
+
+    /// Once full: the time below which nothing is of interest any more.
+    fn floor(&self) -> Option<Timestamp> {
+        let oldest = self.records.first_key_value()?;
+        (self.records.len() == self.capacity).then_some(oldest.0.time)
+    }
+
+    fn floor_text(&self) -> Option<String> {
+        self.floor().map(|floor| floor.to_string())
+    }
+
+    fn into_page(mut self, limit: usize) -> Page {
+        let has_more = self.records.len() > limit;
+        if has_more {
+            self.records.pop_first();
+        }
+        let oldest = self
+            .records
+            .first_key_value()
+            .map(|(position, _)| position.clone());
+        let next = oldest.filter(|_| has_more).map(Cursor);
+        Page {
+            records: self.records.into_values().rev().collect(),
+            next,
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Segment files: where they lie, how they grow, how they are read.
+
+mod append;
+mod bounds;
+mod layout;
+mod lines;
+
+pub(crate) use append::OpenSegment;
+pub(crate) use bounds::{BoundsCache, TimeBounds};
+pub(crate) use layout::{Layout, Segment, Stream};
+pub(crate) use lines::Lines;

@@ -1,0 +1,211 @@
+//! The writer: takes records off the queue and appends them to the segments of their streams.
+//!
+//! It runs on a thread of its own, because file systems block. It never gives up: what the disk
+//! refuses is counted as dropped, and the stream is tried again a little later.
+
+mod retention;
+mod stream;
+mod streams;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering::{Relaxed, SeqCst},
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{broadcast, oneshot, watch};
+
+use self::streams::Streams;
+use crate::{
+    Level, OpenError, Record, Source, fit, redact,
+    segment::Stream,
+    store::{Command, Shared},
+};
+
+/// How many commands are worked off before the buffers go to the files.
+const MAX_BATCH: usize = 1024;
+/// Notes about dropped records lie at least this far apart: a store in trouble must not fill up
+/// with notes about it.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Going through all folders more often would leave no time for writing.
+const MIN_MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The writing half of a store, not yet running: until it is started, records wait in the queue.
+/// Dropping it unstarted closes the store for writing.
+#[derive(Debug)]
+pub struct LogWriter {
+    shared: Arc<Shared>,
+    queue: Receiver<Command>,
+    tail: broadcast::Sender<Arc<Record>>,
+    streams: Streams,
+    line: Vec<u8>,
+    reported_drops: u64,
+    last_report: Option<Instant>,
+    /// Tells by being dropped, at the very end, that everything is written. Must stay last.
+    _finish: watch::Sender<()>,
+}
+
+/// The running writer. It ends after [`crate::LogStore::close`], or when the last handle is gone.
+#[derive(Debug)]
+pub struct WriterThread(JoinHandle<()>);
+
+impl WriterThread {
+    /// Waits until the writer has ended. Blocks; [`crate::LogStore::close`] waits without blocking.
+    pub fn join(self) {
+        // A panic has been reported by the thread itself, and there is nothing left to save.
+        let _ = self.0.join();
+    }
+}
+
+impl LogWriter {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        queue: Receiver<Command>,
+        tail: broadcast::Sender<Arc<Record>>,
+        finish: watch::Sender<()>,
+    ) -> Self {
+        Self {
+            streams: Streams::new(Arc::clone(&shared)),
+            shared,
+            queue,
+            tail,
+            line: Vec::new(),
+            reported_drops: 0,
+            last_report: None,
+            _finish: finish,
+        }
+    }
+
+    /// Starts the writer on a thread of its own.
+    pub fn start(self) -> Result<WriterThread, OpenError> {
+        let builder = thread::Builder::new().name("plinth-log".to_owned());
+        builder
+            .spawn(|| self.run())
+            .map(WriterThread)
+            .map_err(OpenError::Thread)
+    }
+
+    fn run(mut self) {
+        let interval = self
+            .shared
+            .config
+            .maintenance_interval
+            .max(MIN_MAINTENANCE_INTERVAL);
+        self.streams.maintain();
+        let mut maintained = Instant::now();
+        loop {
+            let wait = interval.saturating_sub(maintained.elapsed());
+            match self.next_command(self.until_report().map_or(wait, |until| until.min(wait))) {
+                Ok(command) => self.work_off(command),
+                Err(RecvTimeoutError::Timeout) => self.report_drops_if_due(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            // Asked for here and not on a timeout, which a busy queue would never see.
+            if maintained.elapsed() >= interval {
+                self.streams.maintain();
+                maintained = Instant::now();
+            }
+        }
+        self.report_drops();
+        self.streams.sync();
+    }
+
+    /// Waits for a command, unless the store is closing: then an empty queue is the end.
+    fn next_command(&self, wait: Duration) -> Result<Command, RecvTimeoutError> {
+        if self.shared.is_closing.load(SeqCst) {
+            return self
+                .queue
+                .try_recv()
+                .map_err(|_| RecvTimeoutError::Disconnected);
+        }
+        self.queue.recv_timeout(wait)
+    }
+
+    fn work_off(&mut self, first: Command) {
+        let mut flushes = Vec::new();
+        let mut taken = 0;
+        let mut next = Some(first);
+        while let Some(command) = next {
+            self.take(command, &mut flushes);
+            taken += 1;
+            next = if taken < MAX_BATCH {
+                self.queue.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        self.streams.flush();
+        self.report_drops_if_due();
+        for flushed in flushes {
+            // Nobody may be waiting any more.
+            let _ = flushed.send(());
+        }
+    }
+
+    fn take(&mut self, command: Command, flushes: &mut Vec<oneshot::Sender<()>>) {
+        match command {
+            Command::Record { record, weight } => {
+                self.shared.queued_bytes.fetch_sub(weight, Relaxed);
+                let record = Arc::try_unwrap(record).unwrap_or_else(|shared| (*shared).clone());
+                let stream = self.render(record);
+                self.streams.push(stream, &self.line);
+            }
+            Command::Flush(flushed) => flushes.push(flushed),
+            Command::Maintain => self.streams.maintain(),
+            Command::Wake => {}
+        }
+    }
+
+    /// Writes the record's line into the scratch buffer and says where it belongs.
+    fn render(&mut self, mut record: Record) -> Stream {
+        redact::redact_record(&mut record);
+        fit::cut_to_fit(&mut record);
+        self.line.clear();
+        record.write_line(&mut self.line);
+        Stream {
+            project: record.project,
+            source: record.source,
+        }
+    }
+
+    /// How long the next note about dropped records has to wait, if one is needed.
+    fn until_report(&self) -> Option<Duration> {
+        let is_needed = self.shared.health.dropped() > self.reported_drops;
+        let elapsed = self
+            .last_report
+            .map_or(REPORT_INTERVAL, |last| last.elapsed());
+        is_needed.then(|| REPORT_INTERVAL.saturating_sub(elapsed))
+    }
+
+    fn report_drops_if_due(&mut self) {
+        if self.until_report() == Some(Duration::ZERO) {
+            self.report_drops();
+        }
+    }
+
+    /// Writes one record that says how many were dropped since the last such record.
+    fn report_drops(&mut self) {
+        let dropped = self.shared.health.dropped();
+        let unreported = dropped - self.reported_drops;
+        if unreported == 0 {
+            return;
+        }
+        self.last_report = Some(Instant::now());
+        let message =
+            format!("log records were dropped ({unreported}): too many, or no disk space");
+        let note = Record::new(Source::Jobs, Level::Warn, message)
+            .project(self.shared.config.own_project.clone())
+            .field("dropped", unreported);
+        let stream = self.render(note.clone());
+        if self.streams.write_now(stream, &self.line) {
+            self.reported_drops = dropped;
+            // An error only says that there is no tail.
+            let _ = self.tail.send(Arc::new(note));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Branches (console contract §2.4.6).
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Operator,
+    api_keys::rfc3339,
+    body::{Body, Segments, name},
+};
+use crate::{Branch, BranchRequest, Platform, PlatformError, ProjectRow};
+
+fn branch_body(branch: &Branch) -> Value {
+    json!({
+        "id": branch.id,
+        "name": branch.name,
+        "project_ref": branch.reference.as_str(),
+        "parent_project_ref": branch.parent.as_str(),
+        "is_default": false,
+        "git_branch": branch.git_branch,
+        "persistent": branch.persistent,
+        "with_data": branch.with_data,
+        "status": "FUNCTIONS_DEPLOYED",
+        "preview_project_status": branch.status.as_str(),
+        "created_at": rfc3339(branch.created_at),
+        "updated_at": rfc3339(branch.updated_at),
+    })
+}
+
+/// The parent itself is listed as the default branch `main`.
+fn main_body(parent: &ProjectRow) -> Value {
+    json!({
+        "id": uuid::Uuid::nil(),
+        "name": "main",
+        "project_ref": parent.reference.as_str(),
+        "parent_project_ref": parent.reference.as_str(),
+        "is_default": true,
+        "persistent": true,
+        "with_data": true,
+        "status": "FUNCTIONS_DEPLOYED",
+        "preview_project_status": parent.status.as_str(),
+        "created_at": rfc3339(parent.created_at),
+        "updated_at": rfc3339(parent.created_at),
+    })
+}
+
+/// `GET …/branches`.
+pub(super) async fn list(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<Vec<Value>>, PlatformError> {
+    let project = name(&text)?;
+    let parent = platform.load_project(&project).await?;
+    let mut bodies = vec![main_body(&parent)];
+    bodies.extend(platform.list_branches(&project).await?.iter().map(branch_body));
+    Ok(Json(bodies))
+}
+
+#[derive(Deserialize)]
+pub(super) struct CreateBody {
+    branch_name: String,
+    #[serde(default)]
+    git_branch: Option<String>,
+    #[serde(default)]
+    persistent: bool,
+    #[serde(default)]
+    end_sessions: bool,
+}
+
+/// `POST …/branches`.
+pub(super) async fn create(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Body(body): Body<CreateBody>,
+) -> Result<(StatusCode, Json<Value>), PlatformError> {
+    let project = name(&text)?;
+    let request = BranchRequest {
+        name: body.branch_name,
+        git_branch: body.git_branch,
+        persistent: body.persistent,
+        end_sessions: body.end_sessions,
+    };
+    let branch = platform.create_branch(&project, &request).await?;
+    let details = json!({ "branch": branch.name, "ref": branch.reference.as_str() });
+    platform.note(&operator, Some(&branch.parent), "branch.create", details).await;
+    Ok((StatusCode::CREATED, Json(branch_body(&branch))))
+}
+
+/// `GET …/branches/{name}`.
+pub(super) async fn show_by_name(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments((text, branch)): Segments<(String, String)>,
+) -> Result<Json<Value>, PlatformError> {
+    let branches = platform.list_branches(&name(&text)?).await?;
+    branches
+        .iter()
+        .find(|found| found.name == branch)
+        .map(|found| Json(branch_body(found)))
+        .ok_or_else(|| PlatformError::NotFound(format!("There is no branch {branch}")))
+}
+
+/// `GET /v1/branches/{id or ref}`.
+pub(super) async fn show(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(id): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    let branch = platform.load_branch(&id).await?;
+    let version = platform.cluster().version_num;
+    let endpoints = platform.endpoints();
+    let (host, port) = endpoints.database.clone().unwrap_or_default();
+    Ok(Json(json!({
+        "ref": branch.reference.as_str(),
+        "status": branch.status.as_str(),
+        "postgres_version": format!("{}.{}", version / 10_000, version % 10_000),
+        "postgres_engine": (version / 10_000).to_string(),
+        "release_channel": "ga",
+        "db_host": host,
+        "db_port": port,
+        "db_user": format!("postgres.{}", branch.reference),
+    })))
+}
+
+/// `DELETE /v1/branches/{id or ref}`: a branch is a copy, so it goes at once.
+pub(super) async fn delete(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(id): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    let branch = platform.load_branch(&id).await?;
+    let project = plinth_project::ProjectName::Ref(branch.reference.clone());
+    platform.delete_project(&project, true).await?;
+    let details = json!({ "branch": branch.name });
+    platform.note(&operator, Some(&branch.parent), "branch.delete", details).await;
+    Ok(Json(json!({ "message": "ok" })))
+}

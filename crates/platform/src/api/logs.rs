@@ -1,0 +1,106 @@
+//! `/platform/projects/{ref}/logs`: search and live tail of the log store.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    Json,
+    extract::State,
+    response::sse::{Event, KeepAlive, Sse},
+};
+use futures_util::{Stream, stream};
+use plinth_log::{Query, TailItem};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Operator,
+    body::{Params, Segments, name},
+};
+use crate::{Platform, PlatformError};
+
+/// Heartbeat of a quiet tail.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+#[derive(Deserialize)]
+pub(super) struct LogParams {
+    /// Comma list; all when absent.
+    #[serde(default)]
+    source: Option<String>,
+    /// Terms of the query bar.
+    #[serde(default)]
+    q: Option<String>,
+    #[serde(default)]
+    since: Option<String>,
+    #[serde(default)]
+    until: Option<String>,
+    #[serde(default)]
+    level: Option<String>,
+    #[serde(default)]
+    cursor: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+impl LogParams {
+    fn to_query(&self, project: &str) -> Result<Query, PlatformError> {
+        let mut query = Query::project(project);
+        if let Some(sources) = self.source.as_deref().filter(|text| !text.is_empty()) {
+            query.sources = sources.split(',').map(parse).collect::<Result<_, _>>()?;
+        }
+        query.level = self.level.as_deref().map(parse).transpose()?;
+        query.since = self.since.as_deref().map(parse).transpose()?;
+        query.until = self.until.as_deref().map(parse).transpose()?;
+        query.cursor = self.cursor.as_deref().map(parse).transpose()?;
+        query.terms = Query::parse_terms(self.q.as_deref().unwrap_or_default())
+            .map_err(|error| PlatformError::Invalid(error.to_string()))?;
+        query.limit = self.limit.unwrap_or(100).clamp(1, plinth_log::MAX_LIMIT);
+        Ok(query)
+    }
+}
+
+fn parse<T>(text: &str) -> Result<T, PlatformError>
+where
+    T: std::str::FromStr,
+    T::Err: std::fmt::Display,
+{
+    text.trim().parse().map_err(|error: T::Err| PlatformError::Invalid(error.to_string()))
+}
+
+/// `GET …/logs`: newest first.
+pub(super) async fn search(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Params(params): Params<LogParams>,
+) -> Result<Json<Value>, PlatformError> {
+    let project = platform.load_project(&name(&text)?).await?.reference;
+    let query = params.to_query(project.as_str())?;
+    let logs = platform.0.logs.clone();
+    let page = tokio::task::spawn_blocking(move || logs.search(&query))
+        .await
+        .map_err(|error| PlatformError::Internal(Box::new(error)))?
+        .map_err(|error| PlatformError::Internal(Box::new(error)))?;
+    let next = page.next.map(|cursor| cursor.to_string());
+    Ok(Json(json!({ "records": page.records, "next": next })))
+}
+
+/// `GET …/logs/tail`: server-sent events; a reader that falls behind is told how much it missed.
+pub(super) async fn tail(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Params(params): Params<LogParams>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, PlatformError> {
+    let project = platform.load_project(&name(&text)?).await?.reference;
+    let receiver = platform.0.logs.tail(params.to_query(project.as_str())?);
+    let events = stream::unfold(receiver, async |mut receiver| {
+        let event = match receiver.recv().await? {
+            TailItem::Record(record) => Event::default().event("record").json_data(record),
+            TailItem::Dropped(count) => {
+                Event::default().event("dropped").json_data(json!({ "count": count }))
+            }
+        };
+        Some((Ok(event.unwrap_or_default()), receiver))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}

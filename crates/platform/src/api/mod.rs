@@ -1,0 +1,101 @@
+//! The platform API: `/v1` in the shapes of the Management API, `/platform` our own
+//! (console contract §2). Every call needs an [`Operator`].
+
+mod api_keys;
+mod body;
+mod branches;
+mod databases;
+mod identity;
+mod logs;
+mod operator;
+mod projects;
+mod signing_keys;
+mod status;
+mod tokens;
+
+use axum::{
+    Router,
+    extract::OriginalUri,
+    http::Method,
+    routing::{delete, get, post},
+};
+
+use crate::{Platform, PlatformError};
+
+pub use operator::{ControlSocket, Operator};
+
+/// Every route, in the order of the contract.
+pub fn routes(platform: Platform) -> Router {
+    Router::new()
+        .nest("/v1", management())
+        .nest("/platform", own())
+        .with_state(platform)
+}
+
+fn management() -> Router<Platform> {
+    Router::new()
+        .route("/profile", get(identity::profile))
+        .route("/organizations", get(identity::organizations))
+        .route("/projects", get(projects::list).post(projects::create))
+        .route(
+            "/projects/{ref}",
+            get(projects::show).patch(projects::rename).delete(projects::delete),
+        )
+        .route("/projects/{ref}/pause", post(projects::pause))
+        .route("/projects/{ref}/restore", post(projects::resume))
+        .route("/projects/{ref}/health", get(projects::health))
+        .route("/projects/{ref}/api-keys", get(api_keys::list).post(api_keys::create))
+        .route(
+            "/projects/{ref}/api-keys/legacy",
+            get(api_keys::legacy).put(api_keys::set_legacy),
+        )
+        .route(
+            "/projects/{ref}/api-keys/{id}",
+            get(api_keys::show).patch(api_keys::update).delete(api_keys::revoke),
+        )
+        .route(
+            "/projects/{ref}/config/auth/signing-keys",
+            get(signing_keys::list).post(signing_keys::create),
+        )
+        .route(
+            "/projects/{ref}/config/auth/signing-keys/{id}",
+            get(signing_keys::show).patch(signing_keys::update).delete(signing_keys::revoke),
+        )
+        .route("/projects/{ref}/branches", get(branches::list).post(branches::create))
+        .route("/projects/{ref}/branches/{name}", get(branches::show_by_name))
+        .route("/branches/{id}", get(branches::show).delete(branches::delete))
+        .route(
+            "/projects/{ref}/database/migrations",
+            get(databases::migrations).post(databases::apply_query),
+        )
+        .fallback(not_available)
+        .method_not_allowed_fallback(not_available)
+}
+
+fn own() -> Router<Platform> {
+    Router::new()
+        .route("/status", get(status::show))
+        .route("/doctor", get(status::doctor))
+        .route("/tokens", get(tokens::list).post(tokens::create))
+        .route("/tokens/{id}", delete(tokens::revoke))
+        .route("/projects", get(projects::list_with_platform))
+        .route("/projects/{ref}", get(projects::show_named))
+        .route("/projects/{ref}/keys/rotate", post(api_keys::rotate))
+        .route("/projects/{ref}/database", get(databases::show))
+        .route("/projects/{ref}/database/reset", post(databases::reset))
+        .route("/projects/{ref}/migrations", get(databases::history).post(databases::apply_file))
+        .route("/projects/{ref}/seed", post(databases::seed))
+        .route("/projects/{ref}/logs", get(logs::search))
+        .route("/projects/{ref}/logs/tail", get(logs::tail))
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_found)
+}
+
+/// A route of the Management API that Plinth does not have (F21).
+async fn not_available(method: Method, OriginalUri(uri): OriginalUri) -> PlatformError {
+    PlatformError::NotAvailable(format!("{method} {}", uri.path()))
+}
+
+async fn not_found(method: Method, OriginalUri(uri): OriginalUri) -> PlatformError {
+    PlatformError::NotFound(format!("There is no {method} {}", uri.path()))
+}

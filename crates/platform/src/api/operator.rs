@@ -1,0 +1,79 @@
+//! Who may use the platform API.
+//!
+//! Over TCP: a personal access token. On the machine itself: the control socket, which only the
+//! OS user who started the server can open, and which therefore counts as owner (L7).
+
+use axum::{
+    extract::FromRequestParts,
+    http::{header::AUTHORIZATION, request::Parts},
+};
+use plinth_project::RequestId;
+
+use crate::{Platform, PlatformError};
+
+/// Marks requests that came in over the control socket. Only its listener sets it.
+#[derive(Debug, Clone, Copy)]
+pub struct ControlSocket;
+
+/// Whoever operates the platform: the only way to obtain one is to be checked.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    name: String,
+    is_owner: bool,
+    request_id: Option<RequestId>,
+}
+
+impl Operator {
+    /// For the audit trail.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Some things a token must not do.
+    pub fn must_be_owner(&self) -> Result<(), PlatformError> {
+        match self.is_owner {
+            true => Ok(()),
+            false => Err(PlatformError::Forbidden(
+                "An access token may not do this; use `plinth` on the server's own machine"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// The request in which the operator acts.
+    pub fn request_id(&self) -> Option<String> {
+        self.request_id.as_ref().map(ToString::to_string)
+    }
+}
+
+impl FromRequestParts<Platform> for Operator {
+    type Rejection = PlatformError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        platform: &Platform,
+    ) -> Result<Self, PlatformError> {
+        let request_id = parts.extensions.get::<RequestId>().cloned();
+        if parts.extensions.get::<ControlSocket>().is_some() {
+            return Ok(Self { name: "control socket".to_owned(), is_owner: true, request_id });
+        }
+        let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some((scheme, text)) = header.and_then(|header| header.split_once(' ')) else {
+            return Err(PlatformError::Unauthorized(
+                "A personal access token is needed: Authorization: Bearer sbp_… \
+                 (make one with `plinth tokens create`)",
+            ));
+        };
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Err(PlatformError::Unauthorized("Only Bearer authorization is accepted"));
+        }
+        match platform.find_token(text.trim()).await? {
+            Some(token) => {
+                Ok(Self { name: format!("token {}", token.name), is_owner: false, request_id })
+            }
+            None => Err(PlatformError::Unauthorized(
+                "This access token is unknown, expired or revoked",
+            )),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! `/v1/projects` (console contract §2.4.1).
+
+use axum::{Json, extract::State, http::StatusCode};
+use plinth_project::{ProjectName, ProjectStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    Operator,
+    body::{Body, Params, Segments, name, reference},
+};
+use crate::{Platform, PlatformError, ProjectRequest, ProjectRow};
+
+#[derive(Serialize)]
+pub(super) struct ProjectBody {
+    id: String,
+    r#ref: String,
+    organization_id: String,
+    organization_slug: String,
+    name: String,
+    region: String,
+    #[serde(with = "time::serde::rfc3339")]
+    created_at: time::OffsetDateTime,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<DatabaseBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_project_ref: Option<String>,
+}
+
+#[derive(Serialize)]
+struct DatabaseBody {
+    host: String,
+    version: String,
+    postgres_engine: String,
+    release_channel: &'static str,
+}
+
+impl ProjectBody {
+    fn new(platform: &Platform, row: ProjectRow) -> Self {
+        let reference = row.reference.to_string();
+        let version = platform.cluster().version_num;
+        let (major, minor) = (version / 10_000, version % 10_000);
+        let endpoints = platform.endpoints();
+        let host = match (&endpoints.domain, &endpoints.database) {
+            (Some(domain), _) => format!("db.{reference}.{domain}"),
+            (None, Some((host, _))) => host.clone(),
+            (None, None) => String::new(),
+        };
+        Self {
+            id: reference.clone(),
+            r#ref: reference,
+            organization_id: row.organization.clone(),
+            organization_slug: row.organization,
+            name: row.name,
+            region: row.region_label,
+            created_at: row.created_at,
+            status: row.status.as_str(),
+            database: Some(DatabaseBody {
+                host,
+                version: format!("{major}.{minor}"),
+                postgres_engine: major.to_string(),
+                release_channel: "ga",
+            }),
+            parent_project_ref: row.parent.map(|parent| parent.to_string()),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct ListParams {
+    #[serde(default)]
+    include_platform: bool,
+}
+
+/// `GET /v1/projects`.
+pub(super) async fn list(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Params(params): Params<ListParams>,
+) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
+    let rows = platform.list_projects(params.include_platform).await?;
+    Ok(Json(rows.into_iter().map(|row| ProjectBody::new(&platform, row)).collect()))
+}
+
+/// `GET /platform/projects`: project zero included.
+pub(super) async fn list_with_platform(
+    _operator: Operator,
+    State(platform): State<Platform>,
+) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
+    let rows = platform.list_projects(true).await?;
+    Ok(Json(rows.into_iter().map(|row| ProjectBody::new(&platform, row)).collect()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct CreateBody {
+    name: String,
+    #[serde(default)]
+    db_pass: Option<String>,
+    #[serde(default)]
+    region: Option<String>,
+    #[serde(default)]
+    organization_slug: Option<String>,
+}
+
+/// `POST /v1/projects`.
+pub(super) async fn create(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Body(body): Body<CreateBody>,
+) -> Result<(StatusCode, Json<ProjectBody>), PlatformError> {
+    if let Some(slug) = body.organization_slug.as_deref()
+        && slug != "default"
+    {
+        return Err(PlatformError::NotFound(format!("There is no organization {slug}")));
+    }
+    let request = ProjectRequest {
+        name: body.name,
+        database_password: body.db_pass,
+        region_label: body.region,
+    };
+    let row = platform.create_project(&request).await?;
+    let details = json!({ "name": row.name });
+    platform.note(&operator, Some(&row.reference), "project.create", details).await;
+    let mut answer = ProjectBody::new(&platform, row);
+    answer.database = None;
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// `GET /v1/projects/{ref}`.
+pub(super) async fn show(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<ProjectBody>, PlatformError> {
+    let row = platform.load_project(&reference(&text)?).await?;
+    Ok(Json(ProjectBody::new(&platform, row)))
+}
+
+/// `GET /platform/projects/{ref}`.
+pub(super) async fn show_named(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<ProjectBody>, PlatformError> {
+    let row = platform.load_project(&name(&text)?).await?;
+    Ok(Json(ProjectBody::new(&platform, row)))
+}
+
+#[derive(Deserialize)]
+pub(super) struct RenameBody {
+    name: String,
+}
+
+/// `PATCH /v1/projects/{ref}`.
+pub(super) async fn rename(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Body(body): Body<RenameBody>,
+) -> Result<Json<Value>, PlatformError> {
+    let row = platform.rename_project(&reference(&text)?, &body.name).await?;
+    let details = json!({ "name": row.name });
+    platform.note(&operator, Some(&row.reference), "project.rename", details).await;
+    Ok(Json(short(&row)))
+}
+
+#[derive(Deserialize)]
+pub(super) struct DeleteParams {
+    #[serde(default)]
+    purge: bool,
+}
+
+/// `DELETE /v1/projects/{ref}`: into the trash; `?purge=true` for good.
+pub(super) async fn delete(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Params(params): Params<DeleteParams>,
+) -> Result<Json<Value>, PlatformError> {
+    let row = platform.delete_project(&reference(&text)?, params.purge).await?;
+    let action = if params.purge { "project.purge" } else { "project.delete" };
+    platform.note(&operator, Some(&row.reference), action, json!({ "name": row.name })).await;
+    Ok(Json(short(&row)))
+}
+
+/// `POST /v1/projects/{ref}/pause`.
+pub(super) async fn pause(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<ProjectBody>, PlatformError> {
+    let row = platform.pause_project(&reference(&text)?).await?;
+    platform.note(&operator, Some(&row.reference), "project.pause", Value::Null).await;
+    Ok(Json(ProjectBody::new(&platform, row)))
+}
+
+/// `POST /v1/projects/{ref}/restore`: out of the pause, or out of the trash.
+pub(super) async fn resume(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<ProjectBody>, PlatformError> {
+    let row = platform.resume_project(&reference(&text)?).await?;
+    platform.note(&operator, Some(&row.reference), "project.resume", Value::Null).await;
+    Ok(Json(ProjectBody::new(&platform, row)))
+}
+
+/// `GET /v1/projects/{ref}/health`: what is asked for, else the parts there are.
+pub(super) async fn health(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    let project = reference(&text)?;
+    let row = platform.load_project(&project).await?;
+    let database = database_health(&platform, &project, row.status).await;
+    let (status, error) = match &database {
+        Ok(()) => ("ACTIVE_HEALTHY", None),
+        Err(reason) => ("UNHEALTHY", Some(reason)),
+    };
+    let parts = ["auth", "db"].map(|part| {
+        json!({ "name": part, "healthy": database.is_ok(), "status": status, "error": error })
+    });
+    Ok(Json(json!(parts)))
+}
+
+async fn database_health(
+    platform: &Platform,
+    project: &ProjectName,
+    status: ProjectStatus,
+) -> Result<(), String> {
+    if status != ProjectStatus::ActiveHealthy {
+        return Err(format!("the project is {status}"));
+    }
+    let project = platform.open(project).await.map_err(|error| error.to_string())?;
+    let client = project.db.as_service(plinth_project::Service::Auth).await;
+    let client = client.map_err(|error| error.to_string())?;
+    client.batch_execute("select 1").await.map_err(|error| plinth_db::describe(&error))
+}
+
+/// The Management API numbers projects; a stable number of ours stands in.
+fn short(row: &ProjectRow) -> Value {
+    let id = row.reference.as_str().bytes().fold(0_u32, |id, letter| {
+        id.wrapping_mul(31).wrapping_add(u32::from(letter)) & 0x7fff_ffff
+    });
+    json!({ "id": id, "ref": row.reference.as_str(), "name": row.name })
+}

@@ -1,0 +1,38 @@
+//! `/platform/status`: the values that `plinth status` and the start banner show, and
+//! `/platform/doctor`: what only the running server can check.
+
+use axum::{Json, extract::State};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Operator,
+    body::{Params, name},
+};
+use crate::{Platform, PlatformError};
+
+#[derive(Deserialize)]
+pub(super) struct StatusParams {
+    #[serde(default)]
+    project: Option<String>,
+}
+
+/// `GET /platform/status?project=`: owner only, since it shows every key.
+pub(super) async fn show(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Params(params): Params<StatusParams>,
+) -> Result<Json<Value>, PlatformError> {
+    operator.must_be_owner()?;
+    let project = name(params.project.as_deref().unwrap_or("default"))?;
+    Ok(Json(platform.status(&project).await?.to_json()))
+}
+
+/// `GET /platform/doctor`.
+pub(super) async fn doctor(
+    _operator: Operator,
+    State(platform): State<Platform>,
+) -> Result<Json<Value>, PlatformError> {
+    let checks = platform.examine().await?;
+    Ok(Json(json!(checks.iter().map(|check| check.to_json()).collect::<Vec<_>>())))
+}

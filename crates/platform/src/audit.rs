@@ -1,0 +1,30 @@
+//! The trail of what operators did. Writing it never fails the action itself.
+
+use plinth_project::ProjectRef;
+use serde_json::Value;
+
+use crate::{Platform, api::Operator};
+
+impl Platform {
+    /// Notes an action that went through.
+    pub(crate) async fn note(
+        &self,
+        operator: &Operator,
+        project: Option<&ProjectRef>,
+        action: &str,
+        details: Value,
+    ) {
+        let sql = "insert into platform.audit (actor, project, action, details, request_id)
+                   values ($1, $2, $3, $4, $5)";
+        let project = project.map(ProjectRef::as_str);
+        let written = async {
+            let tables = self.tables().await?;
+            let params: plinth_db::Params<'_> =
+                &[&operator.name(), &project, &action, &details, &operator.request_id()];
+            Ok::<_, plinth_db::DbError>(tables.execute(sql, params).await?)
+        };
+        if let Err(error) = written.await {
+            tracing::error!(action, "an action could not be noted in the audit trail: {error}");
+        }
+    }
+}

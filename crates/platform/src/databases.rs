@@ -1,0 +1,176 @@
+//! Databases as wholes: the template, copies of it, swaps.
+//!
+//! A database is first made under a passing name and then renamed in one transaction, so that a
+//! killed process leaves either nothing or a leftover that the next start removes.
+
+use plinth_db::{
+    DbError, QuotedIdent, QuotedLiteral, Target,
+    migrate::{self, MigrationSet},
+};
+use tokio_postgres::Client;
+
+use crate::PlatformError;
+
+/// The pristine database that projects are copied from. Nobody connects to it.
+pub(crate) const TEMPLATE: &str = "plinth_template";
+const TEMPLATE_NEW: &str = "plinth_template_new";
+
+/// Whether a database of that name exists.
+pub(crate) async fn exists(client: &Client, name: &str) -> Result<bool, DbError> {
+    let sql = "select exists (select from pg_database where datname = $1)";
+    Ok(client.query_one(sql, &[&name]).await?.get(0))
+}
+
+/// Copies a database that nobody is connected to.
+pub(crate) async fn create_from(
+    client: &Client,
+    name: &str,
+    template: &str,
+) -> Result<(), DbError> {
+    let (name, template) = (QuotedIdent::new(name), QuotedIdent::new(template));
+    Ok(client.batch_execute(&format!("create database {name} template {template}")).await?)
+}
+
+/// Drops a database and ends the sessions on it. Fine when it is gone already.
+pub(crate) async fn drop_database(client: &Client, name: &str) -> Result<(), DbError> {
+    let name = QuotedIdent::new(name);
+    Ok(client.batch_execute(&format!("drop database if exists {name} with (force)")).await?)
+}
+
+/// Lets sessions in, or keeps them out and ends those that are there.
+pub(crate) async fn allow_connections(
+    client: &Client,
+    name: &str,
+    allow: bool,
+) -> Result<(), DbError> {
+    let ident = QuotedIdent::new(name);
+    client.batch_execute(&format!("alter database {ident} allow_connections {allow}")).await?;
+    if !allow {
+        end_sessions(client, name, SessionKind::Any).await?;
+    }
+    Ok(())
+}
+
+/// Which sessions on a database are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionKind {
+    /// All of them.
+    Any,
+    /// Those that wait in some node's pool.
+    IdlePooled,
+}
+
+/// Ends sessions and waits until they are gone, half a second at most.
+pub(crate) async fn end_sessions(
+    client: &Client,
+    database: &str,
+    kind: SessionKind,
+) -> Result<(), DbError> {
+    let sql = "select count(pg_terminate_backend(pid, 500))
+               from pg_stat_activity
+               where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'
+                 and ($2 or (application_name = 'plinth' and state = 'idle'))";
+    client.query_one(sql, &[&database, &(kind == SessionKind::Any)]).await?;
+    Ok(())
+}
+
+/// Who is connected to the database, for the sentence that explains why it cannot be copied.
+pub(crate) async fn foreign_sessions(
+    client: &Client,
+    database: &str,
+) -> Result<Vec<String>, DbError> {
+    let sql = "select coalesce(nullif(application_name, ''), usename::text, 'unknown')
+               from pg_stat_activity
+               where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'";
+    Ok(client.query(sql, &[&database]).await?.iter().map(|row| row.get(0)).collect())
+}
+
+/// Puts a freshly made database in the place of another one and drops that.
+pub(crate) async fn replace(client: &mut Client, name: &str, by: &str) -> Result<(), DbError> {
+    let old = format!("{name}_old");
+    drop_database(client, &old).await?;
+    end_sessions(client, name, SessionKind::Any).await?;
+    let (name_id, by_id, old_id) =
+        (QuotedIdent::new(name), QuotedIdent::new(by), QuotedIdent::new(&old));
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute(&format!(
+            "alter database {name_id} rename to {old_id}; alter database {by_id} rename to {name_id}"
+        ))
+        .await?;
+    transaction.commit().await?;
+    drop_database(client, &old).await
+}
+
+/// Makes sure that the template exists and has every system schema at its current version.
+pub(crate) async fn ensure_template(
+    maintenance: &Target,
+    client: &mut Client,
+    schemas: &[MigrationSet],
+) -> Result<(), PlatformError> {
+    let wanted = fingerprint(schemas);
+    if template_is_current(client, schemas).await? {
+        return Ok(());
+    }
+    drop_database(client, TEMPLATE_NEW).await?;
+    client
+        .batch_execute(&format!("create database {TEMPLATE_NEW} template template0 encoding 'UTF8'"))
+        .await?;
+    client
+        .batch_execute(&format!("grant create, temporary on database {TEMPLATE_NEW} to postgres"))
+        .await?;
+    let mut inside = maintenance.database(TEMPLATE_NEW).connect().await?;
+    migrate::migrate(&mut inside, schemas).await?;
+    drop(inside);
+    client.batch_execute(&format!("revoke connect on database {TEMPLATE_NEW} from public")).await?;
+    allow_connections(client, TEMPLATE_NEW, false).await?;
+    if exists(client, TEMPLATE).await? {
+        client.batch_execute(&format!("alter database {TEMPLATE} is_template false")).await?;
+        drop_database(client, TEMPLATE).await?;
+    }
+    let transaction = client.transaction().await?;
+    transaction
+        .batch_execute(&format!(
+            "alter database {TEMPLATE_NEW} rename to {TEMPLATE};
+             alter database {TEMPLATE} is_template true;
+             comment on database {TEMPLATE} is {};",
+            QuotedLiteral::new(&wanted)
+        ))
+        .await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Whether the template has every schema at its current version; its comment says so.
+pub(crate) async fn template_is_current(
+    client: &Client,
+    schemas: &[MigrationSet],
+) -> Result<bool, DbError> {
+    Ok(comment(client, TEMPLATE).await?.as_deref() == Some(fingerprint(schemas).as_str()))
+}
+
+/// The database whose comment says exactly this.
+pub(crate) async fn find_by_comment(
+    client: &Client,
+    comment: &str,
+) -> Result<Option<String>, DbError> {
+    let sql = "select d.datname::text
+               from pg_database d
+               join pg_shdescription s on s.objoid = d.oid
+                and s.classoid = 'pg_catalog.pg_database'::regclass
+               where s.description = $1";
+    Ok(client.query_opt(sql, &[&comment]).await?.map(|row| row.get(0)))
+}
+
+async fn comment(client: &Client, database: &str) -> Result<Option<String>, DbError> {
+    let sql = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
+    Ok(client.query_opt(sql, &[&database]).await?.and_then(|row| row.get(0)))
+}
+
+/// Says which schema versions a template holds.
+fn fingerprint(schemas: &[MigrationSet]) -> String {
+    let versions: Vec<String> = schemas
+        .iter()
+        .map(|set| format!("{} {}", set.service, set.migrations.last().map_or(0, |m| m.version)))
+        .collect();
+    format!("plinth template: {}", versions.join(", "))
+}

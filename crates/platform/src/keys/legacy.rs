@@ -1,0 +1,104 @@
+//! The legacy `anon` and `service_role` keys: JWTs derived from the project's shared secret.
+
+use plinth_project::{ProjectKind, ProjectName, ProjectRef};
+use plinth_token::{
+    ANON_ROLE, LEGACY_KEY_LIFETIME, SERVICE_ROLE, Secret, generate_jwt_secret, issue_legacy_key,
+};
+use time::OffsetDateTime;
+use tokio_postgres::GenericClient;
+
+use super::GivenKeys;
+use crate::{Platform, PlatformError, sealed::Sealed};
+
+/// The shared secret and the two keys that follow from it.
+#[derive(Debug, Clone)]
+pub struct LegacyKeys {
+    /// Signs and verifies HS256 tokens.
+    pub jwt_secret: Secret,
+    /// Role `anon`.
+    pub anon: Secret,
+    /// Role `service_role`.
+    pub service_role: Secret,
+    /// Whether they are accepted.
+    pub enabled: bool,
+}
+
+impl Platform {
+    /// The legacy keys of a project.
+    pub async fn legacy_keys(&self, project: &ProjectName) -> Result<LegacyKeys, PlatformError> {
+        let row = self.load_project(project).await?;
+        let given = given_for(&self.0.given, row.kind);
+        let tables = self.tables().await?;
+        load(&**tables, &self.0.instance_key, &row.reference, given).await
+    }
+
+    /// Accepts the legacy keys, or refuses them.
+    pub async fn set_legacy_enabled(
+        &self,
+        project: &ProjectName,
+        enabled: bool,
+    ) -> Result<(), PlatformError> {
+        let reference = self.load_project(project).await?.reference;
+        let sql = "update platform.projects set legacy_keys_enabled = $2 where ref = $1";
+        self.tables().await?.execute(sql, &[&reference.as_str(), &enabled]).await?;
+        Ok(())
+    }
+
+    /// A new shared secret: both legacy keys and all tokens signed with it end at once.
+    pub async fn rotate_legacy(&self, project: &ProjectName) -> Result<LegacyKeys, PlatformError> {
+        let row = self.load_project(project).await?;
+        if row.kind == ProjectKind::Default && self.0.given.jwt_secret.is_some() {
+            return Err(PlatformError::Conflict(
+                "The JWT secret is fixed by the configuration (auth.jwt_secret); change it there"
+                    .to_owned(),
+            ));
+        }
+        let reference = &row.reference;
+        let sealed =
+            Sealed::JwtSecret.seal(&self.0.instance_key, reference, &generate_jwt_secret());
+        let sql = "update platform.projects set sealed_jwt_secret = $2 where ref = $1";
+        self.tables().await?.execute(sql, &[&reference.as_str(), &sealed]).await?;
+        self.legacy_keys(project).await
+    }
+}
+
+/// Given keys belong to the default project alone.
+pub(super) fn given_for(given: &GivenKeys, kind: ProjectKind) -> Option<&GivenKeys> {
+    (kind == ProjectKind::Default).then_some(given)
+}
+
+pub(super) async fn load(
+    client: &impl GenericClient,
+    instance_key: &plinth_token::InstanceKey,
+    reference: &ProjectRef,
+    given: Option<&GivenKeys>,
+) -> Result<LegacyKeys, PlatformError> {
+    let sql = "select sealed_jwt_secret, legacy_keys_enabled, created_at
+               from platform.projects where ref = $1";
+    let row = client.query_one(sql, &[&reference.as_str()]).await?;
+    let stored = || {
+        Sealed::JwtSecret
+            .open(instance_key, reference, row.get("sealed_jwt_secret"))
+            .map_err(|error| PlatformError::Internal(Box::new(error)))
+    };
+    let jwt_secret = match given.and_then(|given| given.jwt_secret.clone()) {
+        Some(secret) => secret,
+        None => stored()?,
+    };
+    // The same times give the same text, so the keys need not be stored.
+    let issued_at = row.get::<_, OffsetDateTime>("created_at").unix_timestamp();
+    let issue = |role| {
+        let expires_at = issued_at + LEGACY_KEY_LIFETIME;
+        issue_legacy_key(&jwt_secret, role, Some(reference.as_str()), issued_at, expires_at)
+            .map_err(|error| PlatformError::Internal(Box::new(error)))
+    };
+    let anon = match given.and_then(|given| given.anon_key.clone()) {
+        Some(key) => key,
+        None => issue(ANON_ROLE)?,
+    };
+    let service_role = match given.and_then(|given| given.service_role_key.clone()) {
+        Some(key) => key,
+        None => issue(SERVICE_ROLE)?,
+    };
+    Ok(LegacyKeys { jwt_secret, anon, service_role, enabled: row.get("legacy_keys_enabled") })
+}

@@ -1,0 +1,82 @@
+//! All keys of a project in the form in which requests are checked.
+
+use std::{collections::HashMap, sync::Arc};
+
+use plinth_project::{ApiKey, ProjectKeys, ProjectKind, ProjectRef};
+use plinth_token::{ApiKeyKind, InstanceKey, KeySet, KeyStatus, Secret, credential_hash};
+use tokio_postgres::GenericClient;
+use uuid::Uuid;
+
+use super::{GivenKeys, LegacyKeys, api_keys, legacy, signing_keys};
+use crate::PlatformError;
+
+pub(crate) async fn load_keys(
+    client: &impl GenericClient,
+    instance_key: &InstanceKey,
+    reference: &ProjectRef,
+    kind: ProjectKind,
+    given: &GivenKeys,
+) -> Result<ProjectKeys, PlatformError> {
+    let given = legacy::given_for(given, kind);
+    let legacy = legacy::load(client, instance_key, reference, given).await?;
+    let signing = signing_keys::open_all(client, instance_key, reference).await?;
+    let keyset = build_keyset(&legacy, signing, given)?;
+
+    let mut by_hash = HashMap::new();
+    for key in api_keys::list(client, instance_key, reference).await? {
+        let mut entry = ApiKey::new(key.id, &key.name, key.kind);
+        entry.valid_until = key.revoked_at.map(|at| at.unix_timestamp());
+        by_hash.insert(key.hash, Arc::new(entry));
+    }
+    if let Some(given) = given {
+        accept_given(&mut by_hash, given, legacy.enabled);
+    }
+    let disabled_legacy = match legacy.enabled {
+        true => Vec::new(),
+        false => [&legacy.anon, &legacy.service_role]
+            .map(|key| credential_hash(key.expose()))
+            .to_vec(),
+    };
+    Ok(ProjectKeys { keyset, api_keys: by_hash, disabled_legacy })
+}
+
+fn build_keyset(
+    legacy: &LegacyKeys,
+    signing: Vec<(plinth_token::SigningKey, KeyStatus)>,
+    given: Option<&GivenKeys>,
+) -> Result<KeySet, PlatformError> {
+    let mut builder = KeySet::builder().legacy_secret(legacy.jwt_secret.expose());
+    let key_file = given.and_then(|given| given.signing_keys.as_ref());
+    if let Some(file) = key_file {
+        builder = builder.key_file(file.clone());
+    }
+    for (key, status) in signing {
+        let status = match status {
+            // A given key signs; what the stored one signed before stays good.
+            KeyStatus::InUse if key_file.is_some() => KeyStatus::PreviouslyUsed,
+            status => status,
+        };
+        builder = builder.signing_key(key, status);
+    }
+    builder.build().map_err(|error| PlatformError::Internal(Box::new(error)))
+}
+
+/// Given keys are taken by their text, whatever form they have.
+fn accept_given(
+    by_hash: &mut HashMap<String, Arc<ApiKey>>,
+    given: &GivenKeys,
+    legacy_enabled: bool,
+) {
+    let mut accept = |key: &Option<Secret>, name: &str, kind: ApiKeyKind| {
+        if let Some(key) = key {
+            let entry = ApiKey::new(Uuid::nil(), name, kind);
+            by_hash.insert(credential_hash(key.expose()), Arc::new(entry));
+        }
+    };
+    accept(&given.publishable_key, "auth.publishable_key", ApiKeyKind::Publishable);
+    accept(&given.secret_key, "auth.secret_key", ApiKeyKind::Secret);
+    if legacy_enabled {
+        accept(&given.anon_key, "auth.anon_key", ApiKeyKind::Publishable);
+        accept(&given.service_role_key, "auth.service_role_key", ApiKeyKind::Secret);
+    }
+}

@@ -1,0 +1,41 @@
+//! A project's keys: opaque API keys, signing keys, and the legacy pair that is derived from the
+//! project's shared secret (console contract §2.4.2).
+
+mod api_keys;
+mod given;
+mod legacy;
+mod load;
+mod signing_keys;
+
+use plinth_project::ProjectRef;
+use plinth_token::{ApiKeyKind, InstanceKey, KeyStatus};
+use tokio_postgres::Transaction;
+
+use crate::PlatformError;
+
+pub use api_keys::{ApiKeyRequest, StoredApiKey};
+pub use given::GivenKeys;
+pub use legacy::LegacyKeys;
+pub use signing_keys::StoredSigningKey;
+
+pub(crate) use load::load_keys;
+
+/// The name of the keys that every project starts with.
+pub(crate) const FIRST_KEY_NAME: &str = "default";
+
+/// What a new project has: one publishable and one secret key, a key that signs, and one that
+/// waits, so that others have cached it before a rotation puts it to use.
+pub(crate) async fn insert_first_keys(
+    instance_key: &InstanceKey,
+    transaction: &Transaction<'_>,
+    reference: &ProjectRef,
+) -> Result<(), PlatformError> {
+    for kind in [ApiKeyKind::Publishable, ApiKeyKind::Secret] {
+        let request = ApiKeyRequest { kind, name: FIRST_KEY_NAME.to_owned(), description: None };
+        api_keys::insert(instance_key, transaction, reference, &request).await?;
+    }
+    for status in [KeyStatus::InUse, KeyStatus::Standby] {
+        signing_keys::insert_generated(instance_key, transaction, reference, status).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Deleting: seven days in the trash, then gone; or gone at once when asked to purge.
+
+use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus, logins};
+
+use super::{ProjectRow, row};
+use crate::{Platform, PlatformError, databases};
+
+impl Platform {
+    /// Moves the project to the trash, or removes it for good when `purge` is set.
+    pub async fn delete_project(
+        &self,
+        name: &ProjectName,
+        purge: bool,
+    ) -> Result<ProjectRow, PlatformError> {
+        let project = self.load_project(name).await?;
+        match project.kind {
+            ProjectKind::Ordinary => {}
+            ProjectKind::Platform => {
+                return Err(PlatformError::Conflict("Project zero cannot be deleted".to_owned()));
+            }
+            ProjectKind::Default => {
+                return Err(PlatformError::Conflict(
+                    "The default project cannot be deleted; `plinth db reset` empties it".to_owned(),
+                ));
+            }
+        }
+        let branches = self.live_branch_names(&project.reference).await?;
+        if !branches.is_empty() {
+            return Err(PlatformError::Conflict(format!(
+                "Project {} has branches ({}); delete them first",
+                project.reference,
+                branches.join(", ")
+            )));
+        }
+        if purge {
+            self.purge(&project.reference).await?;
+        } else if project.status != ProjectStatus::Removed {
+            self.set_status(&project.reference, ProjectStatus::Removed).await?;
+            self.shut(&project.reference, &project.database).await?;
+        }
+        Ok(project)
+    }
+
+    /// Purges what has lain in the trash for long enough.
+    pub async fn empty_trash(&self) -> Result<usize, PlatformError> {
+        let seconds = self.0.trash.as_secs_f64();
+        let sql = "select ref from platform.projects
+                   where status = 'REMOVED' and deleted_at < now() - make_interval(secs => $1)";
+        let rows = self.tables().await?.query(sql, &[&seconds]).await?;
+        for row in &rows {
+            self.purge(&row::parse_ref(row.get(0))?).await?;
+        }
+        Ok(rows.len())
+    }
+
+    async fn purge(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+        self.registry().close(reference);
+        self.clear_away(reference).await
+    }
+
+    /// Removes database, logins and rows of a project. Each step may have been done before.
+    pub(crate) async fn clear_away(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+        let admin = self.admin().await?;
+        let orphans = "delete from platform.branches where parent_ref = $1
+                       and ref in (select ref from platform.projects where status = 'REMOVED')";
+        databases::drop_database(&admin, reference.as_str()).await?;
+        admin.batch_execute(&logins::drop_sql(reference)).await?;
+        admin.execute(orphans, &[&reference.as_str()]).await?;
+        let sql = "delete from platform.projects where ref = $1 and kind = 'ordinary'";
+        admin.execute(sql, &[&reference.as_str()]).await?;
+        Ok(())
+    }
+
+    async fn live_branch_names(
+        &self,
+        reference: &ProjectRef,
+    ) -> Result<Vec<String>, PlatformError> {
+        let sql = "select b.name
+                   from platform.branches b
+                   join platform.projects p on p.ref = b.ref
+                   where b.parent_ref = $1 and p.status <> 'REMOVED'
+                   order by b.name";
+        let rows = self.tables().await?.query(sql, &[&reference.as_str()]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+}

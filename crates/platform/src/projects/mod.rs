@@ -1,0 +1,16 @@
+//! Projects: their rows, and what can be done with them (console contract §1.4, §2.11).
+
+mod branch;
+mod create;
+mod delete;
+mod heal;
+mod pause;
+mod reset;
+mod row;
+
+pub use branch::{Branch, BranchRequest};
+pub use create::ProjectRequest;
+pub use row::ProjectRow;
+
+pub(crate) use create::{NewProject, insert_project, new_project_secrets};
+pub(crate) use row::{parse_kind, parse_ref};

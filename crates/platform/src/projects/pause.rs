@@ -1,0 +1,59 @@
+//! Pausing and resuming: a paused project keeps its data and answers 503.
+
+use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus};
+
+use super::ProjectRow;
+use crate::{Platform, PlatformError, databases};
+
+impl Platform {
+    /// Stops serving the project and ends every session on its database.
+    pub async fn pause_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
+        let project = self.load_project(name).await?;
+        if project.kind == ProjectKind::Platform {
+            return Err(PlatformError::Conflict("Project zero cannot be paused".to_owned()));
+        }
+        match project.status {
+            ProjectStatus::Inactive => return Ok(project),
+            ProjectStatus::ActiveHealthy => {}
+            other => {
+                return Err(PlatformError::Conflict(format!(
+                    "Project {} cannot be paused: it is {other}",
+                    project.reference
+                )));
+            }
+        }
+        self.set_status(&project.reference, ProjectStatus::Inactive).await?;
+        self.shut(&project.reference, &project.database).await?;
+        self.load_project(name).await
+    }
+
+    /// Serves the project again, also out of the trash.
+    pub async fn resume_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
+        let project = self.load_project(name).await?;
+        match project.status {
+            ProjectStatus::ActiveHealthy => return Ok(project),
+            ProjectStatus::Inactive | ProjectStatus::Removed => {}
+            ProjectStatus::ComingUp => {
+                return Err(PlatformError::Conflict(format!(
+                    "Project {} is still being created",
+                    project.reference
+                )));
+            }
+        }
+        let admin = self.admin().await?;
+        databases::allow_connections(&admin, &project.database, true).await?;
+        self.set_status(&project.reference, ProjectStatus::ActiveHealthy).await?;
+        self.load_project(name).await
+    }
+
+    /// Closes our connections and everybody else's, and lets no new ones in.
+    pub(super) async fn shut(
+        &self,
+        reference: &ProjectRef,
+        database: &str,
+    ) -> Result<(), PlatformError> {
+        self.registry().close(reference);
+        let admin = self.admin().await?;
+        Ok(databases::allow_connections(&admin, database, false).await?)
+    }
+}

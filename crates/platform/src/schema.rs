@@ -1,0 +1,26 @@
+//! The platform's own tables, in project zero's database only.
+
+use plinth_db::migrate::{Migration, MigrationSet};
+
+/// Schema `platform`.
+pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
+    service: "platform",
+    migrations: &[
+        Migration {
+            version: 1,
+            name: "projects",
+            sql: include_str!("../migrations/0001_projects.sql"),
+        },
+        Migration { version: 2, name: "keys", sql: include_str!("../migrations/0002_keys.sql") },
+        Migration {
+            version: 3,
+            name: "operators",
+            sql: include_str!("../migrations/0003_operators.sql"),
+        },
+        Migration {
+            version: 4,
+            name: "notices",
+            sql: include_str!("../migrations/0004_notices.sql"),
+        },
+    ],
+};

@@ -1,0 +1,79 @@
+//! Secrets at rest: sealed with the instance key and bound to where they stand.
+
+use plinth_project::{Logins, ProjectRef};
+use plinth_token::{InstanceKey, SealError, Secret};
+
+/// What a sealed text is. The word and the ref are bound to it, so that none can be moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sealed {
+    OwnerPassword,
+    AuthenticatorPassword,
+    ServicePassword,
+    JwtSecret,
+    ApiKey,
+    SigningKey,
+}
+
+impl Sealed {
+    fn context(self, reference: &ProjectRef) -> String {
+        let what = match self {
+            Self::OwnerPassword => "owner_password",
+            Self::AuthenticatorPassword => "authenticator_password",
+            Self::ServicePassword => "service_password",
+            Self::JwtSecret => "jwt_secret",
+            Self::ApiKey => "api_key",
+            Self::SigningKey => "signing_key",
+        };
+        format!("project:{reference}:{what}")
+    }
+
+    pub(crate) fn seal(self, key: &InstanceKey, reference: &ProjectRef, secret: &Secret) -> String {
+        key.seal(&self.context(reference), secret.expose().as_bytes())
+    }
+
+    pub(crate) fn open(
+        self,
+        key: &InstanceKey,
+        reference: &ProjectRef,
+        sealed: &str,
+    ) -> Result<Secret, SealError> {
+        key.open_text(&self.context(reference), sealed)
+    }
+}
+
+/// The three passwords of a project, sealed.
+pub(crate) struct SealedLogins {
+    pub(crate) owner: String,
+    pub(crate) authenticator: String,
+    pub(crate) service: String,
+}
+
+impl SealedLogins {
+    pub(crate) fn seal(key: &InstanceKey, reference: &ProjectRef, logins: &Logins) -> Self {
+        Self {
+            owner: Sealed::OwnerPassword.seal(key, reference, &logins.owner),
+            authenticator: Sealed::AuthenticatorPassword.seal(
+                key,
+                reference,
+                &logins.authenticator,
+            ),
+            service: Sealed::ServicePassword.seal(key, reference, &logins.service),
+        }
+    }
+
+    pub(crate) fn open(
+        &self,
+        key: &InstanceKey,
+        reference: &ProjectRef,
+    ) -> Result<Logins, SealError> {
+        Ok(Logins {
+            owner: Sealed::OwnerPassword.open(key, reference, &self.owner)?,
+            authenticator: Sealed::AuthenticatorPassword.open(
+                key,
+                reference,
+                &self.authenticator,
+            )?,
+            service: Sealed::ServicePassword.open(key, reference, &self.service)?,
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! How a project is reached: URLs and keys, under the names that the official tool prints.
+
+use plinth_project::{ProjectKind, ProjectName, ProjectRef};
+use plinth_token::{ApiKeyKind, Secret};
+use serde_json::Value;
+
+use crate::{
+    Platform, PlatformError,
+    keys::{FIRST_KEY_NAME, LegacyKeys},
+    projects::ProjectRow,
+    sealed::Sealed,
+};
+
+/// Names and values, in the order in which they are shown.
+#[derive(Debug, Clone)]
+pub struct Status(Vec<(&'static str, String)>);
+
+impl Status {
+    /// The pairs.
+    pub fn values(&self) -> &[(&'static str, String)] {
+        &self.0
+    }
+
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// As one JSON object.
+    pub fn to_json(&self) -> Value {
+        let pairs = self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone().into()));
+        Value::Object(pairs.collect())
+    }
+}
+
+impl Platform {
+    /// Everything an application needs to use the project.
+    pub async fn status(&self, project: &ProjectName) -> Result<Status, PlatformError> {
+        let row = self.load_project(project).await?;
+        let base = self.base_url(&row);
+        let legacy = self.legacy_keys(project).await?;
+        let database = self.database_url(project).await?;
+        let LegacyKeys { jwt_secret, anon, service_role, .. } = &legacy;
+        Ok(Status(vec![
+            ("API_URL", base.clone()),
+            ("REST_URL", format!("{base}/rest/v1")),
+            ("FUNCTIONS_URL", format!("{base}/functions/v1")),
+            ("DB_URL", database.expose().to_owned()),
+            ("STUDIO_URL", self.endpoints().api_url.clone()),
+            ("PUBLISHABLE_KEY", self.first_key(project, ApiKeyKind::Publishable).await?),
+            ("SECRET_KEY", self.first_key(project, ApiKeyKind::Secret).await?),
+            ("ANON_KEY", anon.expose().to_owned()),
+            ("SERVICE_ROLE_KEY", service_role.expose().to_owned()),
+            ("JWT_SECRET", jwt_secret.expose().to_owned()),
+            ("PLINTH_REF", row.reference.to_string()),
+            ("CONSOLE_URL", self.endpoints().api_url.clone()),
+        ]))
+    }
+
+    /// Where the project's services are mounted.
+    fn base_url(&self, row: &ProjectRow) -> String {
+        let endpoints = self.endpoints();
+        match (row.kind, &endpoints.domain) {
+            (ProjectKind::Default, _) => endpoints.api_url.clone(),
+            (_, Some(domain)) => {
+                let (scheme, authority) =
+                    endpoints.api_url.split_once("://").unwrap_or(("http", &endpoints.api_url));
+                let port = authority.rsplit_once(':').map(|(_, port)| format!(":{port}"));
+                format!("{scheme}://{}.{domain}{}", row.reference, port.unwrap_or_default())
+            }
+            (_, None) => format!("{}/p/{}", endpoints.api_url, row.reference),
+        }
+    }
+
+    /// The connection string of the project's owner.
+    pub async fn database_url(&self, project: &ProjectName) -> Result<Secret, PlatformError> {
+        let row = self.load_project(project).await?;
+        let endpoints = self.endpoints();
+        let Some((host, port)) = &endpoints.database else {
+            let url = endpoints.external_database.clone().unwrap_or_default();
+            return Ok(Secret::new(url));
+        };
+        let password = self.owner_password(&row.reference).await?;
+        let user = match row.kind {
+            ProjectKind::Default => "postgres".to_owned(),
+            _ => format!("postgres.{}", row.reference),
+        };
+        let password = password.expose();
+        Ok(Secret::new(format!("postgresql://{user}:{password}@{host}:{port}/postgres")))
+    }
+
+    async fn owner_password(&self, reference: &ProjectRef) -> Result<Secret, PlatformError> {
+        let sql = "select sealed_owner_password from platform.projects where ref = $1";
+        let row = self.tables().await?.query_one(sql, &[&reference.as_str()]).await?;
+        Sealed::OwnerPassword
+            .open(&self.0.instance_key, reference, row.get(0))
+            .map_err(|error| PlatformError::Internal(Box::new(error)))
+    }
+
+    /// The given key of that kind, else the one that the project started with, else any.
+    async fn first_key(
+        &self,
+        project: &ProjectName,
+        kind: ApiKeyKind,
+    ) -> Result<String, PlatformError> {
+        if self.reference_of(project) == self.0.references.default {
+            let given = match kind {
+                ApiKeyKind::Publishable => &self.0.given.publishable_key,
+                ApiKeyKind::Secret => &self.0.given.secret_key,
+            };
+            if let Some(given) = given {
+                return Ok(given.expose().to_owned());
+            }
+        }
+        let keys = self.list_api_keys(project).await?;
+        let mut live =
+            keys.iter().filter(|key| key.kind == kind && key.revoked_at.is_none()).peekable();
+        let any = live.peek().copied();
+        let first = live.find(|key| key.name == FIRST_KEY_NAME).or(any);
+        Ok(first.map(|key| key.value.expose().to_owned()).unwrap_or_default())
+    }
+}

@@ -1,0 +1,92 @@
+//! Where things lie on the disk: the state folder, its lock, the data folder, the socket.
+//!
+//! Everything here is about names, owners, permissions and free space; what is inside the data
+//! folder is the business of `initialise` and of Postgres.
+
+mod data_dir;
+mod disk;
+mod home;
+mod lock;
+mod socket_dir;
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::path::Path;
+
+pub(crate) use data_dir::{DataDir, owner};
+pub(crate) use disk::{ensure_free, ensure_writable};
+pub(crate) use home::Home;
+pub use lock::InstanceLock;
+pub(crate) use socket_dir::{PORT, SocketDir};
+
+use crate::account::Account;
+use crate::error::{Error, Result};
+
+/// Makes a private folder, with those above it, or makes an existing one private.
+pub(crate) fn create_private(folder: &Path) -> Result<()> {
+    let made = fs::create_dir_all(folder)
+        .and_then(|()| open_itself(folder)?.set_permissions(Permissions::from_mode(0o700)));
+    made.map_err(|cause| Error::file("create", folder, &cause))
+}
+
+/// Gives a file or folder to the user that runs Postgres.
+pub(crate) fn give_to(account: Option<&Account>, path: &Path) -> Result<()> {
+    let Some(account) = account else {
+        return Ok(());
+    };
+    open_itself(path)
+        .and_then(|file| fchown(&file, Some(account.uid), Some(account.gid)))
+        .map_err(|cause| Error::file("change the owner of", path, &cause))
+}
+
+/// Lets the user that runs Postgres pass through a folder of root's without listing it.
+fn open_for_passing(folder: &Path, account: Option<&Account>) -> Result<()> {
+    let Some(account) = account else {
+        return Ok(());
+    };
+    if account.can_enter(folder) {
+        return Ok(());
+    }
+    open_itself(folder)
+        .and_then(|folder| {
+            fchown(&folder, None, Some(account.gid))?;
+            folder.set_permissions(Permissions::from_mode(0o710))
+        })
+        .map_err(|cause| Error::file("open", folder, &cause))
+}
+
+/// Opens a file or folder, but never what a link points to: root must not be led by somebody's link
+/// to change a file of the system.
+pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Makes a rename or a new entry in this folder survive a power cut.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::create_dir(&target).unwrap();
+        fs::set_permissions(&target, Permissions::from_mode(0o755)).unwrap();
+        symlink(&target, &link).unwrap();
+
+        assert!(create_private(&link).is_err());
+
+        assert_eq!(
+            target.metadata().unwrap().permissions().mode() & 0o777,
+            0o755
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Which processes work on a data folder. Each process of a server has it as working folder, so
+//! that a number in an old pid file cannot be mistaken for somebody else's process; and it is called
+//! `postgres`, so that a shell in which somebody looks around there is left alone.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Every process of any server on this folder, including backends whose postmaster is gone.
+#[cfg(target_os = "linux")]
+pub(super) fn working_in(data_dir: &Path) -> Vec<Pid> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let numbers = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers
+        .filter_map(Pid::from_raw)
+        .filter(|pid| works_in(*pid, data_dir))
+        .collect()
+}
+
+/// Whether the process is alive and works in the folder. One that has ended but was not waited for
+/// yet has no working folder any more.
+#[cfg(target_os = "linux")]
+pub(super) fn works_in(pid: Pid, data_dir: &Path) -> bool {
+    let about = Path::new("/proc").join(pid.as_raw_nonzero().to_string());
+    std::fs::read_link(about.join("cwd")).is_ok_and(|folder| folder == data_dir)
+        && std::fs::read_to_string(about.join("comm")).is_ok_and(|name| name.trim() == "postgres")
+}
+
+/// Without `/proc` only the postmaster can be found, by its number.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn working_in(_data_dir: &Path) -> Vec<Pid> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn works_in(pid: Pid, data_dir: &Path) -> bool {
+    let number = pid.as_raw_nonzero().to_string();
+    let mut command = std::process::Command::new("ps");
+    let Ok(output) = command
+        .args(["-ww", "-o", "command=", "-p", &number])
+        .output()
+    else {
+        return false;
+    };
+    let command = String::from_utf8_lossy(&output.stdout).into_owned();
+    command.contains("postgres") && command.contains(&*data_dir.to_string_lossy())
+}
+
+/// Sends the signal to each; those that are gone by now do not matter.
+pub(super) fn signal_all(pids: &[Pid], signal: Signal) {
+    for pid in pids {
+        _ = kill_process(*pid, signal);
+    }
+}
+
+/// Waits until the condition holds, asking often, for at most `limit`. Blocking.
+pub(super) fn wait_until(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    while !condition() {
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// A process that waits, under the given name, in the given folder.
+    fn wait_as(name: &str, folder: &Path, programs: &Path) -> Child {
+        let program = programs.join(name);
+        symlink("/bin/cat", &program).unwrap();
+        let mut command = Command::new(program);
+        command
+            .arg0("cat")
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    #[test]
+    fn a_server_is_found_by_its_folder_until_it_ends_and_others_are_left_alone() {
+        let (folder, programs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = folder.path().canonicalize().unwrap();
+        let mut server = wait_as("postgres", &path, programs.path());
+        let mut visitor = wait_as("shell", &path, programs.path());
+        let pid = Pid::from_child(&server);
+
+        assert_eq!(working_in(&path), [pid]);
+        assert!(!works_in(pid, Path::new("/nowhere")));
+        assert!(!works_in(Pid::from_child(&visitor), &path));
+
+        signal_all(&[pid], Signal::KILL);
+        // Not waited for yet: a process that has ended is no obstacle even so.
+        assert!(wait_until(Duration::from_secs(5), || working_in(&path).is_empty()));
+        server.wait().unwrap();
+        visitor.kill().unwrap();
+        visitor.wait().unwrap();
+    }
+}

@@ -1,0 +1,166 @@
+//! Who sent a request. A [`Caller`] is the only way to a project's data.
+//!
+//! The edge refuses nobody: a missing, bad or expired credential is a value
+//! (`Result<Caller, CallerError>`), and each service decides whether its route needs one and
+//! answers in its own format.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, header::AUTHORIZATION};
+use plinth_token::{ANON_ROLE, ClaimRules, TokenError, VerifiedToken, credential_hash};
+
+use crate::{ApiKey, Project, ProjectKeys};
+
+/// Whoever sent the request, with the role and the claims that Postgres is told.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    role: Arc<str>,
+    claims: Arc<str>,
+    proof: Proof,
+}
+
+/// What the caller showed.
+#[derive(Debug, Clone)]
+pub enum Proof {
+    /// An opaque API key.
+    ApiKey(Arc<ApiKey>),
+    /// A signed token: a user's access token or a legacy key.
+    Token(VerifiedToken),
+}
+
+/// Why there is no [`Caller`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallerError {
+    /// Neither `apikey` nor `Authorization: Bearer` was sent.
+    #[error("no API key and no access token was sent")]
+    Missing,
+    /// An opaque key that this project does not know, or that was revoked.
+    #[error("this API key is unknown, or was revoked")]
+    UnknownApiKey,
+    /// One of the two legacy keys, which an operator switched off.
+    #[error("legacy API keys are disabled for this project")]
+    LegacyKeyDisabled,
+    /// A token that does not verify.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+}
+
+/// Everything a request showed, for services that treat the two headers differently.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    /// From the `apikey` header, or the `apikey` query parameter.
+    pub api_key: Option<Result<Caller, CallerError>>,
+    /// From `Authorization: Bearer`.
+    pub bearer: Option<Result<Caller, CallerError>>,
+}
+
+impl Credentials {
+    /// Reads and verifies both headers. `query_key` is the `apikey` of the query string.
+    pub fn read(project: &Project, headers: &HeaderMap, query_key: Option<&str>, now: i64) -> Self {
+        let header_key = headers.get("apikey").and_then(|value| value.to_str().ok());
+        let api_key = header_key.or(query_key).map(str::trim).filter(|key| !key.is_empty());
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = bearer.and_then(bearer_token);
+        let api_key = api_key.map(|text| Caller::verify(project, text, now));
+        let bearer = bearer.map(|text| Caller::verify(project, text, now));
+        Self { api_key, bearer }
+    }
+
+    /// The bearer decides where there is one; else the API key.
+    pub fn caller(&self) -> Result<Caller, CallerError> {
+        match (&self.bearer, &self.api_key) {
+            (Some(bearer), _) => bearer.clone(),
+            (None, Some(api_key)) => api_key.clone(),
+            (None, None) => Err(CallerError::Missing),
+        }
+    }
+}
+
+/// The token of a `Bearer` header, whose scheme is matched in any case. Other schemes are none
+/// of ours.
+fn bearer_token(header: &str) -> Option<&str> {
+    let (scheme, token) = header.trim_start().split_once(' ').unwrap_or((header.trim(), ""));
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+impl Caller {
+    /// Tokens are verified first, because nearly every request carries one and verified ones are
+    /// remembered; whatever is no token of ours may still be a key that is known by its hash.
+    fn verify(project: &Project, text: &str, now: i64) -> Result<Self, CallerError> {
+        let keys = project.keys();
+        let is_opaque = text.starts_with("sb_");
+        if !is_opaque {
+            match project.tokens().verify(&keys.keyset, text) {
+                Ok(token) => return Self::from_token(&keys, token, text, now),
+                Err(error) if keys.api_keys.is_empty() => return Err(error.into()),
+                Err(error) => {
+                    let key = find_key(&keys, text, now);
+                    return key.map(Self::from_api_key).ok_or(CallerError::Token(error));
+                }
+            }
+        }
+        find_key(&keys, text, now).map(Self::from_api_key).ok_or(CallerError::UnknownApiKey)
+    }
+
+    fn from_api_key(key: Arc<ApiKey>) -> Self {
+        Self { role: key.role.clone(), claims: key.claims.clone(), proof: Proof::ApiKey(key) }
+    }
+
+    fn from_token(
+        keys: &ProjectKeys,
+        token: VerifiedToken,
+        text: &str,
+        now: i64,
+    ) -> Result<Self, CallerError> {
+        token.check(&ClaimRules::rest(now))?;
+        let may_be_legacy = !keys.disabled_legacy.is_empty() && token.sub().is_none();
+        if may_be_legacy && keys.disabled_legacy.contains(&credential_hash(text)) {
+            return Err(CallerError::LegacyKeyDisabled);
+        }
+        let role = token.role().unwrap_or(ANON_ROLE);
+        // Policies read the role from the claims too, so it must stand there.
+        let claims = token.claims_text_as(role);
+        Ok(Self { role: role.into(), claims: claims.into(), proof: Proof::Token(token.clone()) })
+    }
+
+    /// The Postgres role.
+    pub fn role(&self) -> &str {
+        &self.role
+    }
+
+    /// The claims as JSON text, with `role` among them.
+    pub fn claims(&self) -> &str {
+        &self.claims
+    }
+
+    /// What the caller showed.
+    pub fn proof(&self) -> &Proof {
+        &self.proof
+    }
+
+    /// The verified token, when it was one.
+    pub fn token(&self) -> Option<&VerifiedToken> {
+        match &self.proof {
+            Proof::Token(token) => Some(token),
+            Proof::ApiKey(_) => None,
+        }
+    }
+}
+
+fn find_key(keys: &ProjectKeys, text: &str, now: i64) -> Option<Arc<ApiKey>> {
+    let key = keys.api_keys.get(&credential_hash(text))?;
+    key.valid_until.is_none_or(|until| now < until).then(|| key.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bearer_scheme_is_matched_in_any_case() {
+        assert_eq!(bearer_token("Bearer abc"), Some("abc"));
+        assert_eq!(bearer_token("bEARER  abc "), Some("abc"));
+        assert_eq!(bearer_token("Bearer"), Some(""));
+        assert_eq!(bearer_token("Basic abc"), None);
+    }
+}

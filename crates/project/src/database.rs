@@ -1,0 +1,255 @@
+//! A project's database, by who does the work.
+//!
+//! `as_caller` is the everyday call. The others are privileged and visibly named: `as_service`
+//! for a service's own tables, `as_owner` for the user's migrations and SQL, `as_admin` for the
+//! system migrations.
+
+use std::{
+    collections::HashMap,
+    ops::Deref,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use plinth_db::{
+    Access, DbError, LocalSettings, OpenTransaction, Params, Pool, PoolConfig, PooledConnection,
+    PreparingClient, Target, Usage,
+};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio_postgres::{Client, Row};
+
+use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef};
+
+/// Whose schema a privileged connection works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// Schema `auth`.
+    Auth,
+    /// Schema `storage`.
+    Storage,
+    /// Schema `realtime`.
+    Realtime,
+}
+
+impl Service {
+    fn role(self) -> &'static str {
+        match self {
+            Service::Auth => "supabase_auth_admin",
+            Service::Storage => "supabase_storage_admin",
+            Service::Realtime => "supabase_realtime_admin",
+        }
+    }
+}
+
+/// Connections to one project's database. Cheap to clone; opens nothing until asked.
+#[derive(Clone)]
+pub struct ProjectDb(Arc<Inner>);
+
+struct Inner {
+    reference: ProjectRef,
+    admin: Target,
+    logins: Logins,
+    has_owner_login: bool,
+    config: PoolConfig,
+    pools: Mutex<HashMap<PoolKind, Pool>>,
+    /// Held for reading while a connection is out; copying the database takes it for writing.
+    gate: Arc<RwLock<()>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum PoolKind {
+    Caller,
+    Service(Service),
+}
+
+impl ProjectDb {
+    /// `admin` reaches the cluster with the administrating role; its database does not matter.
+    pub fn new(
+        admin: &Target,
+        cluster: &Cluster,
+        reference: &ProjectRef,
+        database: &str,
+        logins: Logins,
+        config: PoolConfig,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            reference: reference.clone(),
+            admin: admin.database(database),
+            logins,
+            has_owner_login: cluster.has_owner_logins,
+            config,
+            pools: Mutex::default(),
+            gate: Arc::default(),
+        }))
+    }
+
+    /// Work as `caller`: role, claims and request settings travel with the statement.
+    pub fn as_caller(&self, caller: &Caller) -> AsCaller<'_> {
+        let mut identity = LocalSettings::default();
+        identity.set("role", caller.role()).set("request.jwt.claims", caller.claims());
+        AsCaller {
+            db: self,
+            access: Access::ReadWrite,
+            before: LocalSettings::default(),
+            after: identity,
+        }
+    }
+
+    /// Privileged: a connection that acts as the owner of one system schema.
+    pub async fn as_service(&self, service: Service) -> Result<ServiceConnection, DbError> {
+        let gate = self.0.gate.clone().read_owned().await;
+        let connection = self.pool(PoolKind::Service(service)).get().await?;
+        Ok(ServiceConnection { connection, _gate: gate })
+    }
+
+    /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.
+    pub async fn as_owner(&self) -> Result<Client, DbError> {
+        if self.0.has_owner_login {
+            return self.login(LoginKind::Owner).connect().await;
+        }
+        self.0.admin.options("-c role=postgres").connect().await
+    }
+
+    /// Privileged: a connection of its own with the administrating role.
+    pub async fn as_admin(&self) -> Result<Client, DbError> {
+        self.0.admin.connect().await
+    }
+
+    /// Stops lending connections, waits for those that are out, and closes all: what copying or
+    /// dropping a database needs. Work that arrives meanwhile waits until the guard is dropped.
+    pub async fn hold(&self, patience: Duration) -> Result<OwnedRwLockWriteGuard<()>, DbError> {
+        let exclusive = self.0.gate.clone().write_owned();
+        let guard =
+            tokio::time::timeout(patience, exclusive).await.map_err(|_| DbError::PoolTimeout)?;
+        self.close();
+        Ok(guard)
+    }
+
+    /// Closes all pools; the next request opens new ones.
+    pub fn close(&self) {
+        for (_, pool) in self.pools().drain() {
+            pool.close();
+        }
+    }
+
+    /// Closes connections that nobody used for a while.
+    pub fn close_idle(&self) {
+        for pool in self.pools().values() {
+            pool.close_idle();
+        }
+    }
+
+    /// Numbers of the as-caller pool.
+    pub fn usage(&self) -> Option<Usage> {
+        self.pools().get(&PoolKind::Caller).map(Pool::usage)
+    }
+
+    fn pool(&self, kind: PoolKind) -> Pool {
+        let mut pools = self.pools();
+        let pool = pools.entry(kind).or_insert_with(|| {
+            let target = match kind {
+                PoolKind::Caller => self.login(LoginKind::Authenticator),
+                PoolKind::Service(service) => {
+                    let options = format!("-c role={}", service.role());
+                    self.login(LoginKind::Service).options(&options)
+                }
+            };
+            Pool::new(target, self.0.config)
+        });
+        pool.clone()
+    }
+
+    fn login(&self, kind: LoginKind) -> Target {
+        let name = kind.role_name(&self.0.reference);
+        self.0.admin.login(&name, self.0.logins.password(kind).expose())
+    }
+
+    fn pools(&self) -> std::sync::MutexGuard<'_, HashMap<PoolKind, Pool>> {
+        self.0.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A privileged connection on loan.
+pub struct ServiceConnection {
+    connection: PooledConnection,
+    _gate: OwnedRwLockReadGuard<()>,
+}
+
+impl Deref for ServiceConnection {
+    type Target = PreparingClient;
+
+    fn deref(&self) -> &PreparingClient {
+        &self.connection
+    }
+}
+
+/// A transaction to be, as some caller.
+pub struct AsCaller<'a> {
+    db: &'a ProjectDb,
+    access: Access,
+    before: LocalSettings,
+    after: LocalSettings,
+}
+
+impl AsCaller<'_> {
+    /// Postgres shall refuse every write.
+    pub fn read_only(mut self) -> Self {
+        self.access = Access::ReadOnly;
+        self
+    }
+
+    /// A setting that is made with the login role's rights, before the role changes.
+    pub fn setting_before_role(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.before.set(name, value);
+        self
+    }
+
+    /// A setting of the request, such as `request.method`.
+    pub fn setting(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.after.set(name, value);
+        self
+    }
+
+    /// Runs one statement; the whole transaction is one round trip.
+    pub async fn query(self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        let _gate = self.db.0.gate.read().await;
+        let pool = self.db.pool(PoolKind::Caller);
+        pool.run(self.access, &self.before.followed_by(self.after), sql, params).await
+    }
+
+    /// Runs the first statement and leaves the transaction open.
+    pub async fn begin(
+        self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<(CallerTransaction, Vec<Row>), DbError> {
+        let gate = self.db.0.gate.clone().read_owned().await;
+        let pool = self.db.pool(PoolKind::Caller);
+        let settings = self.before.followed_by(self.after);
+        let (transaction, rows) = pool.begin(self.access, &settings, sql, params).await?;
+        Ok((CallerTransaction { transaction, _gate: gate }, rows))
+    }
+}
+
+/// An open transaction as some caller. Dropped, it is rolled back.
+pub struct CallerTransaction {
+    transaction: OpenTransaction,
+    _gate: OwnedRwLockReadGuard<()>,
+}
+
+impl CallerTransaction {
+    /// Runs one more statement.
+    pub async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        self.transaction.query(sql, params).await
+    }
+
+    /// Makes the changes last.
+    pub async fn commit(self) -> Result<(), DbError> {
+        self.transaction.commit().await
+    }
+
+    /// Undoes the changes.
+    pub async fn rollback(self) -> Result<(), DbError> {
+        self.transaction.rollback().await
+    }
+}

@@ -1,0 +1,129 @@
+//! One project, ready to be served.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+use plinth_log::LogStore;
+use plinth_settings::{Settings, SettingsHandle};
+use plinth_token::TokenCache;
+
+use crate::{ProjectDb, ProjectKeys, ProjectKind, ProjectRef};
+
+/// A handle to one project; cheap to clone, valid as long as anybody holds it.
+#[derive(Clone)]
+pub struct Project {
+    /// Its database.
+    pub db: ProjectDb,
+    /// Where its services write their records.
+    pub logs: LogStore,
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    reference: ProjectRef,
+    kind: ProjectKind,
+    keys: ArcSwap<ProjectKeys>,
+    tokens: TokenCache,
+    settings: SettingsHandle,
+    configs: Mutex<HashMap<TypeId, CachedConfig>>,
+    last_used: AtomicI64,
+}
+
+struct CachedConfig {
+    made_from: Arc<Settings>,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+/// A service's own settings, made from the tree. Each service crate owns its struct.
+pub trait FromSettings: Send + Sync + 'static {
+    /// The tree is checked already, so this cannot fail.
+    fn from_settings(settings: &Settings) -> Self;
+}
+
+impl Project {
+    pub(crate) fn new(
+        reference: ProjectRef,
+        kind: ProjectKind,
+        db: ProjectDb,
+        keys: ProjectKeys,
+        settings: SettingsHandle,
+        logs: LogStore,
+    ) -> Self {
+        let inner = Inner {
+            reference,
+            kind,
+            keys: ArcSwap::from_pointee(keys),
+            tokens: TokenCache::default(),
+            settings,
+            configs: Mutex::default(),
+            last_used: AtomicI64::new(0),
+        };
+        Self { db, logs, inner: Arc::new(inner) }
+    }
+
+    /// Its ref.
+    pub fn reference(&self) -> &ProjectRef {
+        &self.inner.reference
+    }
+
+    /// Its place among the projects.
+    pub fn kind(&self) -> ProjectKind {
+        self.inner.kind
+    }
+
+    /// Its keys as of now.
+    pub fn keys(&self) -> Arc<ProjectKeys> {
+        self.inner.keys.load_full()
+    }
+
+    /// Verified tokens, remembered.
+    pub(crate) fn tokens(&self) -> &TokenCache {
+        &self.inner.tokens
+    }
+
+    pub(crate) fn replace_keys(&self, keys: ProjectKeys) {
+        self.inner.keys.store(Arc::new(keys));
+    }
+
+    /// The settings tree, with notice of changes.
+    pub fn settings(&self) -> &SettingsHandle {
+        &self.inner.settings
+    }
+
+    /// A service's settings as of now: made once per change of the tree.
+    pub fn config<T: FromSettings>(&self) -> Arc<T> {
+        let current = self.inner.settings.current();
+        let mut configs = self.inner.configs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cached) = configs.get(&TypeId::of::<T>())
+            && Arc::ptr_eq(&cached.made_from, &current)
+            && let Ok(value) = cached.value.clone().downcast::<T>()
+        {
+            return value;
+        }
+        let value = Arc::new(T::from_settings(&current));
+        let cached = CachedConfig { made_from: current, value: value.clone() };
+        configs.insert(TypeId::of::<T>(), cached);
+        value
+    }
+
+    pub(crate) fn touch(&self, now: i64) {
+        self.inner.last_used.store(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn last_used(&self) -> i64 {
+        self.inner.last_used.load(Ordering::Relaxed)
+    }
+}
+
+impl std::fmt::Debug for Project {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Project({})", self.inner.reference)
+    }
+}

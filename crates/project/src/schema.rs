@@ -1,0 +1,25 @@
+//! What every project's database has before any service adds its own schema.
+
+use plinth_db::migrate::{Migration, MigrationSet};
+
+/// Extensions, the exposed schemas with their default privileges, the migration history.
+pub const MIGRATIONS: MigrationSet = MigrationSet {
+    service: "base",
+    migrations: &[
+        Migration {
+            version: 1,
+            name: "extensions",
+            sql: include_str!("../migrations/0001_extensions.sql"),
+        },
+        Migration {
+            version: 2,
+            name: "api_schemas",
+            sql: include_str!("../migrations/0002_api_schemas.sql"),
+        },
+        Migration {
+            version: 3,
+            name: "migration_history",
+            sql: include_str!("../migrations/0003_migration_history.sql"),
+        },
+    ],
+};

@@ -1,0 +1,297 @@
+//! The forms a setting's value can take, and how each is read.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use crate::node::{Body, Node};
+use crate::value::{Secret, Value};
+use crate::{byte_size, duration, network};
+
+/// The form of a setting's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number within bounds, both included.
+    Integer {
+        /// Smallest allowed value.
+        min: i64,
+        /// Largest allowed value.
+        max: i64,
+    },
+    /// A TCP port of another program.
+    Port,
+    /// A TCP port to listen on, where 0 takes a free one.
+    ListenPort,
+    /// Any text.
+    Text,
+    /// Any text, never shown.
+    Secret,
+    /// An absolute URL.
+    Url,
+    /// A file or folder.
+    Path,
+    /// A span of time as Go writes it.
+    Duration,
+    /// A size in bytes.
+    Bytes,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of texts.
+    List,
+    /// A list of IP addresses and ranges.
+    Networks,
+    /// A table of which only the names of its members matter.
+    Names,
+    /// A table of texts.
+    Table,
+    /// A table of texts that are never shown.
+    SecretTable,
+    /// A list of tables with these names, all texts.
+    Records(&'static [&'static str]),
+}
+
+impl Kind {
+    /// The form in words, as errors and the reference print it: "expected …".
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Bool => "true or false".to_owned(),
+            Self::Integer { min, max: i64::MAX } => format!("a whole number from {min}"),
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Port => "a port from 1 to 65535".to_owned(),
+            Self::ListenPort => "a port from 1 to 65535, or 0 for a free one".to_owned(),
+            Self::Text => "a text".to_owned(),
+            Self::Secret => "a text (secret)".to_owned(),
+            Self::Url => "a URL such as https://example.com".to_owned(),
+            Self::Path => "a path".to_owned(),
+            Self::Duration => "a duration such as 1h30m, 10s or 500ms".to_owned(),
+            Self::Bytes => "a size such as 50MiB or a number of bytes".to_owned(),
+            Self::Choice(words) => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("one of {}", words.join(", "))
+            }
+            Self::List => "a list of texts".to_owned(),
+            Self::Networks => "a list of addresses or ranges such as 10.0.0.0/8".to_owned(),
+            Self::Names => "a table of empty tables".to_owned(),
+            Self::Table => "a table of texts".to_owned(),
+            Self::SecretTable => "a table of texts (secret)".to_owned(),
+            Self::Records(names) => format!("a list of tables with {}", names.join(", ")),
+        }
+    }
+
+    /// Whether values of this kind must not be shown.
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::Secret | Self::SecretTable)
+    }
+
+    /// Reads a written value; `None` when it is not of this form.
+    pub(crate) fn read(&self, node: &Node) -> Option<Value> {
+        match (&node.body, self) {
+            (Body::Untyped(text), _) => self.read_text(text),
+            (Body::Bool(value), Self::Bool) => Some(Value::Bool(*value)),
+            (Body::Integer(value), Self::Integer { .. } | Self::Port | Self::ListenPort) => {
+                self.read_integer(*value)
+            }
+            (Body::Integer(value), Self::Bytes) => u64::try_from(*value).ok().map(Value::Bytes),
+            (Body::Text(_), Self::Bool | Self::Integer { .. } | Self::Port | Self::ListenPort) => {
+                None
+            }
+            (Body::Text(_), Self::Table | Self::SecretTable | Self::Names | Self::Records(_)) => {
+                None
+            }
+            (Body::Text(text), _) => self.read_text(text),
+            (Body::List(items), Self::List | Self::Networks) => self.read_list(texts(items)?),
+            (Body::List(items), Self::Records(names)) => items
+                .iter()
+                .map(|item| {
+                    item.as_table()
+                        .and_then(|entries| read_record(entries, names))
+                })
+                .collect::<Option<_>>()
+                .map(Value::Records),
+            (Body::Table(entries), Self::Names) => entries
+                .values()
+                .all(|entry| entry.as_table().is_some())
+                .then(|| Value::List(entries.keys().cloned().collect())),
+            (Body::Table(entries), Self::Table) => text_entries(entries).map(Value::Table),
+            (Body::Table(entries), Self::SecretTable) => {
+                let entries = text_entries(entries)?.into_iter();
+                let secrets = entries
+                    .map(|(name, text)| (name, Secret::new(text)))
+                    .collect();
+                Some(Value::SecretTable(secrets))
+            }
+            _ => None,
+        }
+    }
+
+    fn read_text(&self, text: &str) -> Option<Value> {
+        match self {
+            Self::Bool => read_bool(text).map(Value::Bool),
+            Self::Integer { .. } | Self::Port | Self::ListenPort => {
+                self.read_integer(text.trim().parse().ok()?)
+            }
+            Self::Text | Self::Path => Some(Value::Text(text.to_owned())),
+            Self::Secret => Some(Value::Secret(Secret::new(text))),
+            Self::Url => Url::parse(text)
+                .is_ok()
+                .then(|| Value::Text(text.to_owned())),
+            Self::Duration => duration::parse(text).map(Value::Duration),
+            Self::Bytes => byte_size::parse(text).map(Value::Bytes),
+            Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
+            Self::List | Self::Networks => self.read_list(split_list(text)),
+            Self::Names => Some(Value::List(split_list(text))),
+            Self::Table | Self::SecretTable => self.read(&read_table_text(text)?),
+            Self::Records(_) => {
+                let json: serde_json::Value = serde_json::from_str(text).ok()?;
+                self.read(&Node::from_json(&json))
+            }
+        }
+    }
+
+    fn read_integer(&self, value: i64) -> Option<Value> {
+        let (min, max) = match self {
+            Self::Integer { min, max } => (*min, *max),
+            Self::ListenPort => (0, i64::from(u16::MAX)),
+            _ => (1, i64::from(u16::MAX)),
+        };
+        (min..=max)
+            .contains(&value)
+            .then_some(Value::Integer(value))
+    }
+
+    fn read_list(&self, items: Vec<String>) -> Option<Value> {
+        let fits = *self != Self::Networks || items.iter().all(|item| network::is_network(item));
+        fits.then_some(Value::List(items))
+    }
+}
+
+/// The spellings that Go takes for a boolean, in any case.
+fn read_bool(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "t" | "true" => Some(true),
+        "0" | "f" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn split_list(text: &str) -> Vec<String> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A table in one line of text: a JSON object, or `name=value,name=value`.
+fn read_table_text(text: &str) -> Option<Node> {
+    if text.trim_start().starts_with('{') {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        return Some(Node::from_json(&json));
+    }
+    let entries = split_list(text)
+        .iter()
+        .map(|entry| {
+            let (name, value) = entry.split_once('=')?;
+            Some((name.trim().to_owned(), Node::untyped(value.trim())))
+        })
+        .collect::<Option<_>>()?;
+    Some(Node {
+        line: None,
+        body: Body::Table(entries),
+    })
+}
+
+fn texts(items: &[Node]) -> Option<Vec<String>> {
+    items
+        .iter()
+        .map(|item| item.as_text().map(str::to_owned))
+        .collect()
+}
+
+fn text_entries(entries: &BTreeMap<String, Node>) -> Option<BTreeMap<String, String>> {
+    entries
+        .iter()
+        .map(|(name, node)| Some((name.clone(), node.as_text()?.to_owned())))
+        .collect()
+}
+
+fn read_record(
+    entries: &BTreeMap<String, Node>,
+    names: &[&str],
+) -> Option<BTreeMap<String, String>> {
+    let known = entries.keys().all(|name| names.contains(&name.as_str()));
+    known.then(|| text_entries(entries)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(body: Body) -> Node {
+        Node { line: None, body }
+    }
+
+    #[test]
+    fn typed_places_are_read_strictly() {
+        let text = written(Body::Text("1".to_owned()));
+
+        assert_eq!(Kind::Bool.read(&text), None);
+        assert_eq!(Kind::Port.read(&text), None);
+        assert_eq!(Kind::Bytes.read(&text), Some(Value::Bytes(1)));
+        assert_eq!(Kind::Text.read(&written(Body::Integer(1))), None);
+    }
+
+    #[test]
+    fn untyped_places_are_read_by_kind() {
+        let check = |kind: Kind, text: &str, expected: Option<Value>| {
+            assert_eq!(kind.read(&Node::untyped(text)), expected, "{kind:?} {text}");
+        };
+        check(Kind::Bool, "TRUE", Some(Value::Bool(true)));
+        check(Kind::Bool, "maybe", None);
+        check(Kind::Port, "0", None);
+        check(Kind::ListenPort, "0", Some(Value::Integer(0)));
+        check(Kind::ListenPort, "65536", None);
+        check(
+            Kind::Integer { min: 1, max: 2 },
+            " 2 ",
+            Some(Value::Integer(2)),
+        );
+        check(Kind::Integer { min: 1, max: 2 }, "3", None);
+        check(Kind::Url, "example.com", None);
+        check(Kind::Choice(&["a", "b"]), "c", None);
+        check(
+            Kind::List,
+            "a, b,,",
+            Some(Value::List(vec!["a".to_owned(), "b".to_owned()])),
+        );
+        check(Kind::List, "", Some(Value::List(vec![])));
+        check(Kind::Networks, "10.0.0.0/8,nonsense", None);
+    }
+
+    #[test]
+    fn a_table_fits_in_one_line_of_text() {
+        let expected = [("A", "1"), ("B", "x")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+
+        for text in ["A=1, B=x", r#"{"A": "1", "B": "x"}"#] {
+            assert_eq!(
+                Kind::Table.read(&Node::untyped(text)),
+                Some(Value::Table(BTreeMap::clone(&expected)))
+            );
+        }
+        assert_eq!(Kind::Table.read(&Node::untyped("A")), None);
+        assert_eq!(Kind::Table.read(&Node::untyped(r#"{"A": 1}"#)), None);
+    }
+
+    #[test]
+    fn records_take_only_their_own_names() {
+        let kind = Kind::Records(&["name"]);
+
+        assert!(kind.read(&Node::untyped(r#"[{"name": "a"}]"#)).is_some());
+        assert_eq!(kind.read(&Node::untyped(r#"[{"nmae": "a"}]"#)), None);
+        assert_eq!(kind.read(&Node::untyped("[1]")), None);
+    }
+}

@@ -1,0 +1,591 @@
+//! How layers are stacked and what is said about mistakes.
+
+use std::fs;
+use std::time::Duration;
+
+use plinth_settings::{LoadError, Loaded, Loader, Place, Source, check_stored};
+use serde_json::json;
+
+fn file(text: &str) -> Loader {
+    Loader::new().config_text("config.toml", text)
+}
+
+fn load(text: &str) -> Loaded {
+    file(text).load().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refuse(text: &str) -> LoadError {
+    file(text).load().expect_err("the file is wrong")
+}
+
+fn variables<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}
+
+fn stored(value: serde_json::Value) -> serde_json::Map<String, serde_json::Value> {
+    value.as_object().expect("an object").clone()
+}
+
+fn sentences(problems: &[plinth_settings::Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_laptop_works_without_any_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+
+    let loaded = Loader::new()
+        .folder(folder.path())
+        .load()
+        .expect("defaults are valid");
+
+    assert!(loaded.warnings.is_empty());
+    assert_eq!(loaded.settings.port("api.port"), 54321);
+    assert_eq!(loaded.settings.source("api.port"), Source::Default);
+}
+
+#[test]
+fn a_stronger_layer_wins_and_is_named() {
+    let all = file("[api]\nport = 3")
+        .stored(stored(json!({ "api.port": 2 })))
+        .environment(variables([
+            ("SUPABASE_API_PORT", "4"),
+            ("PLINTH_API_PORT", "5"),
+        ]))
+        .command_line("api.port", "6");
+    let check = |loader: Loader, port: u16, source: Source| {
+        let settings = loader.load().expect("valid").settings;
+        assert_eq!(settings.port("api.port"), port);
+        assert_eq!(settings.source("api.port"), source);
+    };
+
+    check(
+        Loader::new().stored(stored(json!({ "api.port": 2 }))),
+        2,
+        Source::Stored,
+    );
+    check(
+        file("[api]\nport = 3").stored(stored(json!({ "api.port": 2 }))),
+        3,
+        Source::File("config.toml".into()),
+    );
+    check(
+        file("[api]\nport = 3").environment(variables([("SUPABASE_API_PORT", "4")])),
+        4,
+        Source::Environment("SUPABASE_API_PORT".into()),
+    );
+    check(
+        file("").environment(variables([
+            ("SUPABASE_API_PORT", "4"),
+            ("PLINTH_API_PORT", "5"),
+        ])),
+        5,
+        Source::Environment("PLINTH_API_PORT".into()),
+    );
+    check(all, 6, Source::CommandLine);
+}
+
+#[test]
+fn an_empty_text_leaves_an_optional_setting_to_weaker_layers() {
+    let loaded = file("[auth.external.azure]\nurl = \"\"\n[auth.mfa.phone]\ntemplate = \"\"")
+        .stored(stored(
+            json!({ "auth.external.azure.url": "https://login.example.com" }),
+        ))
+        .load()
+        .expect("valid");
+
+    let settings = loaded.settings;
+    assert_eq!(
+        settings.opt_text("auth.external.azure.url"),
+        Some("https://login.example.com")
+    );
+    assert_eq!(settings.text("auth.mfa.phone.template"), "");
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once_with_their_lines() {
+    let error = refuse(
+        "[api]\nport = 70000\nmax_rows = \"many\"\n\n[auth]\njwt_secret = 12345\n\
+         [auth.email]\nmax_frequency = \"soon\"\n[storage]\nfile_size_limit = 1.5\n\
+         [functions.\"a b\"]\nenabled = true\n[db]\npooler = 3\n",
+    );
+
+    assert_eq!(
+        sentences(&error.problems),
+        [
+            "config.toml, line 2: api.port = 70000 is not valid; \
+             expected a port from 1 to 65535, or 0 for a free one.",
+            "config.toml, line 3: api.max_rows = \"many\" is not valid; \
+             expected a whole number from 0.",
+            "config.toml, line 6: auth.jwt_secret is not valid; expected a text (secret).",
+            "config.toml, line 8: auth.email.max_frequency = \"soon\" is not valid; \
+             expected a duration such as 1h30m, 10s or 500ms.",
+            "config.toml, line 10: storage.file_size_limit = 1.5 is not valid; \
+             expected a size such as 50MiB or a number of bytes.",
+            "config.toml, line 11: functions.\"a b\" has a name that is not allowed; \
+             expected letters, digits, hyphens and underscores.",
+            "config.toml, line 14: db.pooler must be a table.",
+        ]
+    );
+    assert!(
+        error
+            .to_string()
+            .starts_with("The settings cannot be used, 7 things must be")
+    );
+}
+
+#[test]
+fn secrets_stay_out_of_messages() {
+    let error =
+        refuse("[edge_runtime.secrets]\nA = \"hunter2\"\nB = 3\n[auth]\nanon_key = [\"hunter2\"]");
+    let broken = refuse("[auth]\njwt_secret = \"hunter2\nx = 1");
+
+    let loader = file("[auth]\njwt_secret = \"hunter2\"")
+        .environment(variables([("PLINTH_METRICS_TOKEN", "hunter2")]))
+        .command_line("auth.anon_key", "hunter2");
+    let loaded = loader.load().expect("valid");
+
+    assert_eq!(error.problems.len(), 2);
+    for text in [
+        format!(
+            "{loader:?} {loaded:?} {:?}",
+            plinth_settings::describe(&loaded.settings)
+        ),
+        format!("{error} {error:?}"),
+        format!("{broken} {broken:?}"),
+    ] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn unknown_keys_warn_and_suggest() {
+    let loaded = load(
+        "jwt_secret = \"x\"\n[auth]\njwt_expiri = 5\n[auth.external.gogle]\nenabled = true\n\
+         [nonsense]\na = 1\n[plinth]\nhots = \"::1\"\n",
+    );
+
+    assert_eq!(
+        sentences(&loaded.warnings),
+        [
+            "config.toml, line 1: unknown key jwt_secret is ignored; \
+             did you mean auth.jwt_secret?",
+            "config.toml, line 3: unknown key auth.jwt_expiri is ignored; \
+             did you mean auth.jwt_expiry?",
+            "config.toml, line 4: unknown key auth.external.gogle is ignored; \
+             did you mean auth.external.google?",
+            "config.toml, line 6: unknown key nonsense is ignored.",
+            "config.toml, line 9: unknown key plinth.hots is ignored; \
+             did you mean plinth.host?",
+        ]
+    );
+}
+
+#[test]
+fn malformed_toml_is_one_error_with_line_and_column() {
+    let error = refuse("[api]\nport = \n");
+
+    let [problem] = error.problems.as_slice() else {
+        panic!("{error}")
+    };
+    let Place::File { line, column, .. } = &problem.place else {
+        panic!("{error}")
+    };
+    assert_eq!((*line, *column), (Some(2), Some(8)));
+    assert!(
+        problem.message.starts_with("this is not valid TOML"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_key_written_twice_is_an_error() {
+    let error = refuse("[api]\nport = 1\nport = 2\n");
+
+    assert!(error.to_string().contains("config.toml, line 3"), "{error}");
+}
+
+#[test]
+fn deprecated_names_work_and_warn() {
+    let loaded = load(
+        "[inbucket]\nport = 1\nsmtp_port = 2\n\
+         [auth.external.slack]\nenabled = true\n[auth.external.linkedin]\nenabled = false\n\
+         [experimental]\norioledb_version = \"\"\n",
+    );
+
+    assert_eq!(loaded.settings.port("local_smtp.port"), 1);
+    assert_eq!(loaded.settings.opt_port("local_smtp.smtp_port"), Some(2));
+    assert_eq!(
+        sentences(&loaded.warnings),
+        [
+            "config.toml, line 1: inbucket is deprecated; please use local_smtp.",
+            "config.toml, line 4: auth.external.slack no longer exists and is ignored; \
+             please use auth.external.slack_oidc.",
+        ]
+    );
+}
+
+#[test]
+fn both_spellings_of_the_email_switch_work_silently() {
+    for text in [
+        "enabled = false",
+        "enable_signup = false",
+        "enabled = false\nenable_signup = true",
+    ] {
+        let loaded = load(&format!("[auth.email]\n{text}"));
+
+        assert!(!loaded.settings.bool("auth.email.enable_signup"), "{text}");
+        assert!(loaded.warnings.is_empty());
+    }
+    let loaded = Loader::new()
+        .environment(variables([("SUPABASE_AUTH_EMAIL_ENABLED", "false")]))
+        .load()
+        .expect("valid");
+    assert!(!loaded.settings.bool("auth.email.enable_signup"));
+}
+
+#[test]
+fn references_to_the_environment_are_followed_by_kind() {
+    let text = "[api]\nport = \"env(PORT)\"\nschemas = [\"public\", \"env(EXTRA)\"]\n\
+                [auth]\nenable_signup = \"env(SIGNUP)\"\njwt_secret = \"env(JWT)\"\n\
+                [edge_runtime.secrets]\nA = \"env(JWT)\"\nB = \"plain\"\n";
+    let loaded = file(text)
+        .environment(variables([
+            ("PORT", "8000"),
+            ("EXTRA", "api"),
+            ("SIGNUP", "FALSE"),
+            ("JWT", "s3cret"),
+        ]))
+        .load()
+        .expect("valid");
+
+    let settings = loaded.settings;
+    assert!(loaded.warnings.is_empty());
+    assert_eq!(settings.port("api.port"), 8000);
+    assert_eq!(settings.list("api.schemas"), ["public", "api"]);
+    assert!(!settings.bool("auth.enable_signup"));
+    assert_eq!(
+        settings.secret("auth.jwt_secret").map(|s| s.expose()),
+        Some("s3cret")
+    );
+    assert_eq!(
+        settings.secrets("edge_runtime.secrets")["A"].expose(),
+        "s3cret"
+    );
+    assert_eq!(
+        settings.secrets("edge_runtime.secrets")["B"].expose(),
+        "plain"
+    );
+}
+
+#[test]
+fn a_reference_to_nothing_warns_only_where_it_matters() {
+    let text = "[auth]\njwt_secret = \"env(MISSING)\"\nanon_key = \"env(ALSO_MISSING)\"\n\
+                [auth.external.azure]\nenabled = true\nclient_id = \"a\"\nsecret = \"env(AZURE)\"\n\
+                [auth.external.apple]\nenabled = false\nsecret = \"env(APPLE)\"\n\
+                [studio]\nopenai_api_key = \"env(OPENAI_API_KEY)\"\n";
+    let loaded = file(text)
+        .command_line("auth.anon_key", "given")
+        .load()
+        .expect("valid");
+
+    assert_eq!(loaded.settings.secret("auth.jwt_secret"), None);
+    assert_eq!(
+        sentences(&loaded.warnings),
+        [
+            "config.toml, line 2: auth.jwt_secret refers to the variable MISSING, \
+             which is not set.",
+            "config.toml, line 7: auth.external.azure.secret refers to the variable AZURE, \
+             which is not set.",
+        ]
+    );
+}
+
+#[test]
+fn stored_settings_cannot_read_the_environment() {
+    let loaded = Loader::new()
+        .stored(stored(
+            json!({ "auth.site_url": "https://a.example", "auth.jwt_issuer": "env(HOME)" }),
+        ))
+        .environment(variables([("HOME", "/home/me")]))
+        .load()
+        .expect("valid");
+
+    assert_eq!(
+        loaded.settings.opt_text("auth.jwt_issuer"),
+        Some("env(HOME)")
+    );
+}
+
+#[test]
+fn env_files_of_the_folder_stand_below_the_environment() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let supabase = folder.path().join("supabase");
+    fs::create_dir(&supabase).expect("created");
+    fs::write(
+        supabase.join("config.toml"),
+        "[auth]\njwt_secret = \"env(A)\"\nanon_key = \"env(B)\"\nsecret_key = \"env(C)\"\n",
+    )
+    .expect("written");
+    fs::write(
+        supabase.join(".env"),
+        "A=env\nB=env\nC=env\nPLINTH_HOST=::1\n",
+    )
+    .expect("written");
+    fs::write(supabase.join(".env.local"), "B='local'\nC=local\n").expect("written");
+
+    let loader = Loader::new()
+        .folder(folder.path())
+        .environment(variables([("C", "process")]));
+    let settings = loader.load().expect("valid").settings;
+
+    let secret = |path: &str| {
+        settings
+            .secret(path)
+            .map(|secret| secret.expose().to_owned())
+    };
+    assert_eq!(secret("auth.jwt_secret").as_deref(), Some("env"));
+    assert_eq!(secret("auth.anon_key").as_deref(), Some("local"));
+    assert_eq!(secret("auth.secret_key").as_deref(), Some("process"));
+    assert_eq!(settings.text("plinth.host"), "::1");
+
+    fs::write(supabase.join(".env"), "A=1\nnonsense\n").expect("written");
+    let error = loader.load().expect_err("the line is wrong");
+    assert!(
+        error
+            .to_string()
+            .contains(".env, line 2: this line is not of the form"),
+        "{error}"
+    );
+}
+
+#[test]
+fn loading_again_sees_the_changed_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("supabase")).expect("created");
+    let config = folder.path().join("supabase/config.toml");
+    let loader = Loader::new().folder(folder.path());
+
+    fs::write(&config, "[api]\nport = 1").expect("written");
+    let before = loader.load().expect("valid").settings;
+    fs::write(&config, "[api]\nport = 2").expect("written");
+    let after = loader.load().expect("valid").settings;
+
+    assert_eq!((before.port("api.port"), after.port("api.port")), (1, 2));
+    assert!(!before.is_same(&after));
+}
+
+#[test]
+fn the_project_folder_is_found_upwards() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let deep = folder.path().join("a/b");
+    fs::create_dir_all(&deep).expect("created");
+    fs::create_dir(folder.path().join("supabase")).expect("created");
+    fs::write(folder.path().join("supabase/config.toml"), "").expect("written");
+
+    let found = plinth_settings::find_project_folder(&deep);
+
+    assert_eq!(found.as_deref(), Some(folder.path()));
+}
+
+const REMOTES: &str = "[api]\nmax_rows = 10\nschemas = [\"a\"]\n\
+     [remotes.staging]\nproject_id = \"abcdefghijklmnopqrst\"\n\
+     [remotes.staging.api]\nmax_rows = 20\n\
+     [remotes.live]\nproject_id = \"tsrqponmlkjihgfedcba\"\n\
+     [remotes.live.db.seed]\nenabled = true\n";
+
+#[test]
+fn a_remote_applies_when_its_project_is_selected() {
+    let base = load(REMOTES).settings;
+    let staging = file(REMOTES)
+        .remote("abcdefghijklmnopqrst")
+        .load()
+        .expect("valid")
+        .settings;
+    let live = file(REMOTES)
+        .remote("tsrqponmlkjihgfedcba")
+        .load()
+        .expect("valid")
+        .settings;
+
+    assert_eq!(base.integer("api.max_rows"), 10);
+    assert_eq!(staging.integer("api.max_rows"), 20);
+    assert_eq!(staging.list("api.schemas"), ["a"]);
+    assert!(base.bool("db.seed.enabled"));
+    assert!(!staging.bool("db.seed.enabled"));
+    assert!(live.bool("db.seed.enabled"));
+}
+
+#[test]
+fn remotes_are_checked_even_when_not_selected() {
+    let error = refuse(
+        "[remotes.a]\nproject_id = \"abcdefghijklmnopqrst\"\n[remotes.a.api]\nport = \"x\"\n\
+         [remotes.b]\nproject_id = \"abcdefghijklmnopqrst\"\n\
+         [remotes.c]\nproject_id = \"short\"\n[remotes.c.inbucket]\nport = 1\n",
+    );
+
+    assert_eq!(
+        sentences(&error.problems),
+        [
+            "config.toml, line 4: remotes.a.api.port = \"x\" is not valid; \
+             expected a port from 1 to 65535, or 0 for a free one.",
+            "config.toml, line 5: remotes.a and remotes.b both name \
+             \"abcdefghijklmnopqrst\".",
+            "config.toml, line 8: remotes.c.project_id must be a project's ref of 20 lower-case \
+             letters, such as abcdefghijklmnopqrst.",
+        ]
+    );
+    assert_eq!(
+        sentences(&error.warnings),
+        ["config.toml, line 9: remotes.c.inbucket is deprecated; \
+          please use remotes.c.local_smtp."]
+    );
+}
+
+#[test]
+fn what_is_switched_on_needs_its_credentials() {
+    let error = refuse(
+        "[auth.external.google]\nenabled = true\n[auth.external.github]\nenabled = true\n\
+         client_id = \"a\"\n[auth.email.smtp]\nenabled = true\nhost = \"h\"\nport = 25\n\
+         [auth.sms.vonage]\nenabled = true\n[auth.sms.messagebird]\nenabled = true\n\
+         originator = \"o\"\n[auth.hook.send_sms]\nenabled = true\n\
+         [plinth.tls]\ncert_file = \"c\"\n",
+    );
+
+    assert_eq!(
+        sentences(&error.problems),
+        [
+            "config.toml, line 2: auth.external.google.enabled = true also needs \
+             auth.external.google.client_id.",
+            "config.toml, line 4: auth.external.github.enabled = true also needs \
+             auth.external.github.secret.",
+            "config.toml, line 7: auth.email.smtp.enabled = true also needs \
+             auth.email.smtp.admin_email.",
+            "config.toml, line 13: auth.sms.messagebird.enabled = true also needs \
+             auth.sms.messagebird.access_key.",
+            "config.toml, line 16: auth.hook.send_sms.enabled = true also needs \
+             auth.hook.send_sms.uri.",
+            "config.toml, line 18: plinth.tls.cert_file = \"c\" also needs plinth.tls.key_file.",
+        ]
+    );
+    load("[auth]\nenabled = false\n[auth.external.google]\nenabled = true\n");
+}
+
+#[test]
+fn members_of_maps_are_listed_and_answer() {
+    let settings = load(
+        "[functions.empty]\n[functions.open]\nverify_jwt = false\nenv = { A = \"1\" }\n\
+         [storage.buckets.\"my.files\"]\npublic = true\nfile_size_limit = 5000000\n\
+         [storage.analytics.buckets.warehouse]\n",
+    )
+    .settings;
+
+    assert_eq!(settings.entries("functions"), ["empty", "open"]);
+    assert!(settings.bool("functions.empty.verify_jwt"));
+    assert!(!settings.bool("functions.open.verify_jwt"));
+    assert_eq!(settings.secrets("functions.open.env")["A"].expose(), "1");
+    let name = settings.entries("storage.buckets")[0];
+    let limit = plinth_settings::join_path(["storage", "buckets", name, "file_size_limit"]);
+    assert_eq!(settings.bytes(&limit), 5_000_000);
+    assert_eq!(settings.list("storage.analytics.buckets"), ["warehouse"]);
+}
+
+#[test]
+fn variables_reach_members_of_maps() {
+    let loaded = file("[functions.hello-world]\n")
+        .environment(variables([
+            ("PLINTH_FUNCTIONS_HELLO_WORLD_VERIFY_JWT", "false"),
+            ("PLINTH_FUNCTIONS_OTHER_ENABLED", "false"),
+            ("SUPABASE_AUTH_EXTERNAL_LINKEDIN_OIDC_CLIENT_ID", "id"),
+            ("SUPABASE_AUTH_EXTERNAL_NOBODY_CLIENT_ID", "id"),
+            ("SUPABASE_AUTH_EXTERNAL_URL", "https://auth.example"),
+            ("PLINTH_EDGE_RUNTIME_SECRETS", "A=1,B=2"),
+            ("PLINTH_LIMITS_DRAIN", ""),
+        ]))
+        .load()
+        .expect("valid");
+
+    let settings = loaded.settings;
+    assert!(!settings.bool("functions.hello-world.verify_jwt"));
+    assert_eq!(settings.entries("functions"), ["hello-world", "other"]);
+    assert_eq!(settings.entries("auth.external"), ["linkedin_oidc"]);
+    assert_eq!(
+        settings.opt_text("auth.external.linkedin_oidc.client_id"),
+        Some("id")
+    );
+    assert_eq!(
+        settings.opt_text("auth.external_url"),
+        Some("https://auth.example")
+    );
+    assert_eq!(settings.secrets("edge_runtime.secrets").len(), 2);
+    assert_eq!(
+        settings.duration("plinth.limits.drain"),
+        Duration::from_secs(30)
+    );
+}
+
+#[test]
+fn wrong_variables_and_options_are_errors() {
+    let error = Loader::new()
+        .environment(variables([
+            ("PLINTH_API_PORT", "http"),
+            ("PLINTH_API_PROT", "1"),
+        ]))
+        .command_line("api.prot", "1")
+        .command_line("plinth.trusted_proxies", "10.0.0.0/8,proxy")
+        .load()
+        .expect_err("wrong");
+
+    assert_eq!(
+        sentences(&error.problems),
+        [
+            "command line: there is no setting api.prot; did you mean api.port?",
+            "command line: plinth.trusted_proxies = \"10.0.0.0/8,proxy\" is not valid; \
+             expected a list of addresses or ranges such as 10.0.0.0/8.",
+            "environment variable PLINTH_API_PORT: api.port = \"http\" is not valid; \
+             expected a port from 1 to 65535, or 0 for a free one.",
+        ]
+    );
+    assert_eq!(
+        sentences(&error.warnings),
+        [
+            "environment variable PLINTH_API_PROT: no setting has this name; \
+          did you mean PLINTH_API_PORT?"
+        ]
+    );
+}
+
+#[test]
+fn stored_values_can_be_checked_before_they_are_stored() {
+    assert!(check_stored(&stored(json!({ "auth.jwt_expiry": 60, "auth.sms": null }))).is_ok());
+    assert!(check_stored(&stored(json!({ "auth": { "email": { "otp_length": 8 } } }))).is_ok());
+
+    let error = check_stored(&stored(json!({ "auth.jwt_expiry": "60", "auth.jwt": 1 })));
+
+    assert_eq!(
+        sentences(&error.expect_err("wrong").problems),
+        [
+            "stored setting: auth.jwt_expiry = \"60\" is not valid; \
+             expected a whole number from 1.",
+            "stored setting: there is no setting auth.jwt.",
+        ]
+    );
+}
+
+#[test]
+fn a_config_that_plinth_does_not_read_is_mentioned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("supabase")).expect("created");
+    fs::write(folder.path().join("supabase/config.json"), "{}").expect("written");
+
+    let loaded = Loader::new().folder(folder.path()).load().expect("valid");
+
+    assert_eq!(loaded.warnings.len(), 1);
+    assert!(
+        loaded.warnings[0]
+            .to_string()
+            .ends_with("Plinth reads supabase/config.toml.")
+    );
+}

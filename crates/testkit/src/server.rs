@@ -1,0 +1,103 @@
+//! The server that all tests of one process share.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use plinth_db::Target;
+use plinth_postgres::{Connection, Options, Server, binaries::Search};
+use tokio::sync::OnceCell;
+
+/// A running PostgreSQL.
+pub struct TestServer {
+    connection: Connection,
+}
+
+/// The server and the runtime that drives it. Each test has a runtime of its own, which ends with
+/// the test; the server outlives all of them.
+static SHARED: OnceCell<TestServer> = OnceCell::const_new();
+
+impl TestServer {
+    /// The process's server, started by whoever asks first.
+    pub async fn shared() -> &'static Self {
+        SHARED.get_or_init(Self::start).await
+    }
+
+    async fn start() -> Self {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let run = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime for the test server");
+            runtime.block_on(async move {
+                let folder = std::env::temp_dir();
+                remove_leftovers(&folder);
+                let state_dir = folder.join(format!("{PREFIX}{}", std::process::id()));
+                let mut options = Options::new(state_dir);
+                options.binaries = search();
+                options.settings = [
+                    // A crash of the machine may cost a test's data, and nobody minds.
+                    ("fsync", "off"),
+                    ("max_connections", "300"),
+                ]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into();
+                let server = Server::start(options, |_| {}).await.expect("PostgreSQL for tests");
+                let connection = server.connection().clone();
+                sender.send(connection).expect("somebody waits for the server");
+                std::future::pending::<()>().await;
+            });
+        };
+        std::thread::Builder::new()
+            .name("testkit-postgres".to_owned())
+            .spawn(run)
+            .expect("a thread for the test server");
+        Self { connection: receiver.await.expect("the test server starts") }
+    }
+
+    /// The superuser on the maintenance database.
+    pub fn admin(&self) -> Target {
+        let Connection { socket_dir, port, superuser, password } = &self.connection;
+        Target::unix(socket_dir, *port, superuser, password, "template1")
+    }
+
+    /// How to reach it without a driver of ours.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+const PREFIX: &str = "plinth-testkit-";
+
+/// Servers stop when their process ends, but their folders stay.
+fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
+        if let Some(pid) = pid
+            && !is_alive(pid)
+        {
+            let data = fs::read_to_string(entry.path().join("data-location"));
+            if let Ok(data) = data {
+                _ = fs::remove_dir_all(data.trim());
+            }
+            _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_alive(pid: i32) -> bool {
+    rustix::process::Pid::from_raw(pid)
+        .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+fn search() -> Search {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Search {
+        bin_dir: std::env::var_os("PLINTH_TEST_BIN_DIR").map(PathBuf::from),
+        runtime_dirs: vec![workspace.join("runtime")],
+    }
+}

@@ -1,0 +1,186 @@
+//! Signature algorithms a token may name in its header.
+
+use std::fmt;
+
+use crate::error::KeyError;
+
+/// A signature algorithm (RFC 7518 §3.1). `none` is deliberately not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// HMAC with SHA-256: the legacy shared secret.
+    Hs256,
+    /// HMAC with SHA-384.
+    Hs384,
+    /// HMAC with SHA-512.
+    Hs512,
+    /// RSA, PKCS#1 v1.5, with SHA-256.
+    Rs256,
+    /// RSA, PKCS#1 v1.5, with SHA-384.
+    Rs384,
+    /// RSA, PKCS#1 v1.5, with SHA-512.
+    Rs512,
+    /// ECDSA on P-256: what new projects sign with.
+    Es256,
+    /// ECDSA on P-384.
+    Es384,
+    /// Ed25519.
+    EdDsa,
+}
+
+impl Algorithm {
+    const ALL: [Self; 9] = [
+        Self::Hs256,
+        Self::Hs384,
+        Self::Hs512,
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+        Self::Es256,
+        Self::Es384,
+        Self::EdDsa,
+    ];
+
+    /// The registered name, as it stands in a token's header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hs256 => "HS256",
+            Self::Hs384 => "HS384",
+            Self::Hs512 => "HS512",
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    /// Finds an algorithm by its exact name. Names differ in case only to deceive.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == name)
+    }
+
+    /// Whether signer and checker share one secret, which then must never be published.
+    pub fn is_symmetric(self) -> bool {
+        matches!(self, Self::Hs256 | Self::Hs384 | Self::Hs512)
+    }
+
+    /// The algorithm of a JSON Web Key: the one it names, else the usual one of its type.
+    pub(crate) fn of_key(
+        kty: &str,
+        crv: Option<&str>,
+        alg: Option<&str>,
+    ) -> Result<Self, KeyError> {
+        let usual = match (kty, crv) {
+            ("oct", _) => Self::Hs256,
+            ("RSA", _) => Self::Rs256,
+            ("EC", Some("P-256")) => Self::Es256,
+            ("EC", Some("P-384")) => Self::Es384,
+            ("OKP", Some("Ed25519")) => Self::EdDsa,
+            ("EC" | "OKP", None) => return Err(KeyError::MissingMember("crv")),
+            ("EC" | "OKP", Some(crv)) => return Err(KeyError::UnsupportedCurve(crv.to_owned())),
+            _ => return Err(KeyError::UnsupportedKeyType(kty.to_owned())),
+        };
+        let Some(alg) = alg else { return Ok(usual) };
+
+        let named =
+            Self::from_name(alg).ok_or_else(|| KeyError::UnsupportedAlgorithm(alg.to_owned()))?;
+        if named.key_type() != kty || (kty != "oct" && kty != "RSA" && named != usual) {
+            return Err(KeyError::AlgorithmMismatch {
+                kty: kty.to_owned(),
+                algorithm: named,
+            });
+        }
+        Ok(named)
+    }
+
+    /// The `kty` that keys of this algorithm carry.
+    pub(crate) fn key_type(self) -> &'static str {
+        match self {
+            Self::Hs256 | Self::Hs384 | Self::Hs512 => "oct",
+            Self::Rs256 | Self::Rs384 | Self::Rs512 => "RSA",
+            Self::Es256 | Self::Es384 => "EC",
+            Self::EdDsa => "OKP",
+        }
+    }
+
+    /// The same algorithm in the words of the library that computes signatures.
+    pub(crate) fn in_library(self) -> jsonwebtoken::Algorithm {
+        match self {
+            Self::Hs256 => jsonwebtoken::Algorithm::HS256,
+            Self::Hs384 => jsonwebtoken::Algorithm::HS384,
+            Self::Hs512 => jsonwebtoken::Algorithm::HS512,
+            Self::Rs256 => jsonwebtoken::Algorithm::RS256,
+            Self::Rs384 => jsonwebtoken::Algorithm::RS384,
+            Self::Rs512 => jsonwebtoken::Algorithm::RS512,
+            Self::Es256 => jsonwebtoken::Algorithm::ES256,
+            Self::Es384 => jsonwebtoken::Algorithm::ES384,
+            Self::EdDsa => jsonwebtoken::Algorithm::EdDSA,
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_finds_its_algorithm_and_no_other_spelling_does() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
+            assert_eq!(Algorithm::from_name(&algorithm.name().to_lowercase()), None);
+        }
+        assert_eq!(Algorithm::from_name("none"), None);
+    }
+
+    #[test]
+    fn a_key_that_names_no_algorithm_gets_the_usual_one() {
+        let check = |kty, crv, expected| {
+            assert_eq!(Algorithm::of_key(kty, crv, None).unwrap(), expected);
+        };
+
+        check("oct", None, Algorithm::Hs256);
+        check("RSA", None, Algorithm::Rs256);
+        check("EC", Some("P-256"), Algorithm::Es256);
+        check("EC", Some("P-384"), Algorithm::Es384);
+        check("OKP", Some("Ed25519"), Algorithm::EdDsa);
+    }
+
+    #[test]
+    fn a_key_may_not_claim_an_algorithm_of_another_type_or_curve() {
+        let refuses = |kty, crv, alg| Algorithm::of_key(kty, crv, Some(alg)).unwrap_err();
+
+        assert!(matches!(
+            refuses("RSA", None, "HS256"),
+            KeyError::AlgorithmMismatch { .. }
+        ));
+        assert!(matches!(
+            refuses("EC", Some("P-256"), "ES384"),
+            KeyError::AlgorithmMismatch { .. }
+        ));
+        assert!(matches!(
+            refuses("EC", Some("P-521"), "ES512"),
+            KeyError::UnsupportedCurve(_)
+        ));
+        assert!(matches!(
+            refuses("RSA", None, "RSA-OAEP"),
+            KeyError::UnsupportedAlgorithm(_)
+        ));
+        assert!(matches!(
+            refuses("XYZ", None, "HS256"),
+            KeyError::UnsupportedKeyType(_)
+        ));
+        assert!(matches!(
+            refuses("EC", None, "ES256"),
+            KeyError::MissingMember("crv")
+        ));
+    }
+}

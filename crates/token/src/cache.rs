@@ -1,0 +1,236 @@
+//! Remembers tokens that were found genuine, so that each is checked once and not per request.
+//!
+//! Only the signature is remembered. Time and audience are checked again on every request
+//! ([`VerifiedToken::check`](crate::VerifiedToken::check)), so a token that expires while it is
+//! remembered is refused all the same. Refused tokens are not remembered: a stranger could fill
+//! the memory with them.
+
+use std::time::Duration;
+
+use moka::sync::Cache;
+
+use crate::encoding::sha256;
+use crate::error::TokenError;
+use crate::keyset::KeySet;
+use crate::verified::VerifiedToken;
+
+const DEFAULT_BYTES: u64 = 16 * 1024 * 1024;
+const IDLE_LIFETIME: Duration = Duration::from_secs(600);
+
+/// Parsed claims take several times the memory of their text; a flat part covers the entry.
+const BYTES_PER_CLAIM_BYTE: usize = 4;
+const BYTES_PER_ENTRY: usize = 512;
+
+/// A bounded memory of genuine tokens. One may serve all projects: entries belong to the key set
+/// that checked them, and a new key set finds none.
+#[derive(Clone, Debug)]
+pub struct TokenCache {
+    tokens: Cache<Key, VerifiedToken>,
+}
+
+/// The token's hash instead of its text keeps credentials out of memory dumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    generation: u64,
+    token_hash: [u8; 32],
+}
+
+impl TokenCache {
+    /// A cache that takes about this much memory at most.
+    pub fn with_max_bytes(max_bytes: u64) -> Self {
+        let tokens = Cache::builder()
+            .max_capacity(max_bytes)
+            .weigher(|_, token: &VerifiedToken| weight(token))
+            .time_to_idle(IDLE_LIFETIME)
+            .build();
+        Self { tokens }
+    }
+
+    /// Like [`KeySet::verify`], but remembers.
+    pub fn verify(&self, keys: &KeySet, token: &str) -> Result<VerifiedToken, TokenError> {
+        let key = Key {
+            generation: keys.generation(),
+            token_hash: sha256(token.as_bytes()),
+        };
+        if let Some(known) = self.tokens.get(&key) {
+            return Ok(known);
+        }
+        let verified = keys.verify(token)?;
+        self.tokens.insert(key, verified.clone());
+        Ok(verified)
+    }
+
+    /// How many tokens are remembered.
+    pub fn len(&self) -> u64 {
+        self.tokens.run_pending_tasks();
+        self.tokens.entry_count()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets every token.
+    pub fn clear(&self) {
+        self.tokens.invalidate_all();
+    }
+}
+
+impl Default for TokenCache {
+    /// 16 MiB: a few thousand signed-in users.
+    fn default() -> Self {
+        Self::with_max_bytes(DEFAULT_BYTES)
+    }
+}
+
+fn weight(token: &VerifiedToken) -> u32 {
+    let bytes = token.claims_text().len() * BYTES_PER_CLAIM_BYTE + BYTES_PER_ENTRY;
+    bytes.try_into().unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::algorithm::Algorithm;
+    use crate::keyset::KeyStatus;
+    use crate::signing_key::SigningKey;
+    use crate::verified::ClaimRules;
+
+    fn keys_of(key: &SigningKey, status: KeyStatus) -> KeySet {
+        KeySet::builder()
+            .signing_key(key.clone(), status)
+            .build()
+            .unwrap()
+    }
+
+    fn key() -> SigningKey {
+        SigningKey::generate(Algorithm::Es256).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_read_once_and_then_remembered() {
+        let (cache, key) = (TokenCache::default(), key());
+        let keys = keys_of(&key, KeyStatus::InUse);
+        let token = keys.sign(&json!({ "sub": "u1" })).unwrap();
+
+        let first = cache.verify(&keys, &token).unwrap();
+        let second = cache.verify(&keys, &token).unwrap();
+
+        // The same allocation: the second answer was not read from the token again.
+        assert!(std::ptr::eq(first.claims(), second.claims()));
+        assert_eq!(cache.len(), 1);
+    }
+
+    #[test]
+    fn a_changed_key_set_knows_nothing_of_the_old_one() {
+        let (cache, key) = (TokenCache::default(), key());
+        let before = keys_of(&key, KeyStatus::InUse);
+        let token = before.sign(&json!({ "sub": "u1" })).unwrap();
+        cache.verify(&before, &token).unwrap();
+
+        let after = KeySet::builder()
+            .signing_key(key.clone(), KeyStatus::Revoked)
+            .signing_key(
+                SigningKey::generate(Algorithm::Es256).unwrap(),
+                KeyStatus::InUse,
+            )
+            .build()
+            .unwrap();
+
+        let refused = cache.verify(&after, &token).unwrap_err();
+        assert!(matches!(refused, TokenError::NoSuitableKey { .. }));
+    }
+
+    #[test]
+    fn another_projects_keys_do_not_accept_a_remembered_token() {
+        let cache = TokenCache::default();
+        let (ours, theirs) = (
+            keys_of(&key(), KeyStatus::InUse),
+            keys_of(&key(), KeyStatus::InUse),
+        );
+        let token = ours.sign(&json!({})).unwrap();
+        cache.verify(&ours, &token).unwrap();
+
+        assert!(cache.verify(&theirs, &token).is_err());
+    }
+
+    #[test]
+    fn a_remembered_token_still_expires() {
+        let (cache, keys) = (TokenCache::default(), keys_of(&key(), KeyStatus::InUse));
+        let token = keys.sign(&json!({ "exp": 1000 })).unwrap();
+
+        let at = |now| {
+            cache
+                .verify(&keys, &token)
+                .unwrap()
+                .check(&ClaimRules::exact(now))
+        };
+
+        assert_eq!(at(999), Ok(()));
+        assert_eq!(at(1000), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn refused_tokens_are_not_remembered() {
+        let (cache, keys) = (TokenCache::default(), keys_of(&key(), KeyStatus::InUse));
+        let foreign = key().sign(&json!({})).unwrap();
+
+        for token in ["", "a.b.c", foreign.as_str()] {
+            assert!(cache.verify(&keys, token).is_err());
+        }
+
+        assert!(cache.is_empty());
+    }
+
+    #[test]
+    fn the_cache_stays_within_its_memory() {
+        let cache = TokenCache::with_max_bytes(10_000);
+        let key =
+            SigningKey::from_shared_secret(b"a secret of 32 bytes, at least..", None).unwrap();
+        let keys = keys_of(&key, KeyStatus::InUse);
+
+        for number in 0..200 {
+            cache
+                .verify(&keys, &keys.sign(&json!({ "sub": number })).unwrap())
+                .unwrap();
+        }
+        assert!((1..20).contains(&cache.len()), "{}", cache.len());
+
+        let too_big = keys.sign(&json!({ "sub": "x".repeat(10_000) })).unwrap();
+        assert!(cache.verify(&keys, &too_big).is_ok());
+        assert!(cache.len() < 20);
+    }
+
+    #[test]
+    fn clearing_forgets_everything() {
+        let (cache, keys) = (TokenCache::default(), keys_of(&key(), KeyStatus::InUse));
+        cache
+            .verify(&keys, &keys.sign(&json!({})).unwrap())
+            .unwrap();
+
+        cache.clear();
+
+        assert!(cache.is_empty());
+    }
+
+    #[test]
+    fn many_threads_may_ask_at_once() {
+        let (cache, keys) = (TokenCache::default(), keys_of(&key(), KeyStatus::InUse));
+        let token = keys.sign(&json!({ "sub": "u1" })).unwrap();
+
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        assert_eq!(cache.verify(&keys, &token).unwrap().sub(), Some("u1"));
+                    }
+                });
+            }
+        });
+
+        assert_eq!(cache.len(), 1);
+    }
+}

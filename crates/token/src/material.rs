@@ -1,0 +1,163 @@
+//! From a JSON Web Key's members to keys that the signature library takes, and back for new keys.
+//!
+//! Every key is checked here once, when it is read: points lie on their curve, halves belong
+//! together, numbers are long enough.
+
+use aws_lc_rs::encoding::{AsBigEndian, Curve25519SeedBin, EcPrivateKeyBin};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED,
+    ECDSA_P384_SHA384_FIXED_SIGNING, ED25519, EcdsaKeyPair, EcdsaSigningAlgorithm,
+    EcdsaVerificationAlgorithm, Ed25519KeyPair, KeyPair, RSA_PKCS1_2048_8192_SHA256,
+    RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use jsonwebtoken::{DecodingKey, EncodingKey};
+use zeroize::Zeroizing;
+
+use crate::algorithm::Algorithm;
+use crate::encoding::base64url;
+use crate::error::KeyError;
+use crate::jwk::{Jwk, PrivateMember, SIGN_AND_VERIFY, private_member, public_member};
+use crate::rsa;
+
+/// The half of a key that signs.
+pub(crate) fn encoding_key(jwk: &Jwk, algorithm: Algorithm) -> Result<EncodingKey, KeyError> {
+    match algorithm {
+        Algorithm::Hs256 | Algorithm::Hs384 | Algorithm::Hs512 => {
+            Ok(EncodingKey::from_secret(&shared_secret(jwk)?))
+        }
+        Algorithm::Rs256 | Algorithm::Rs384 | Algorithm::Rs512 => {
+            Ok(EncodingKey::from_rsa_der(&rsa::private_key_der(jwk)?))
+        }
+        Algorithm::Es256 => ec_encoding_key(jwk, &P256),
+        Algorithm::Es384 => ec_encoding_key(jwk, &P384),
+        Algorithm::EdDsa => {
+            let seed = private_member("d", jwk.d.as_ref())?;
+            let public = public_member("x", jwk.x.as_ref())?;
+            let pkcs8 = Ed25519KeyPair::from_seed_and_public_key(&seed, &public)
+                .map_err(|_| KeyError::InvalidKey)?
+                .to_pkcs8()
+                .map_err(|_| KeyError::InvalidKey)?;
+            Ok(EncodingKey::from_ed_der(pkcs8.as_ref()))
+        }
+    }
+}
+
+/// The half of a key that checks.
+pub(crate) fn decoding_key(jwk: &Jwk, algorithm: Algorithm) -> Result<DecodingKey, KeyError> {
+    match algorithm {
+        Algorithm::Hs256 | Algorithm::Hs384 | Algorithm::Hs512 => {
+            Ok(DecodingKey::from_secret(&shared_secret(jwk)?))
+        }
+        Algorithm::Rs256 | Algorithm::Rs384 | Algorithm::Rs512 => {
+            let (n, e) = rsa::public_numbers(jwk)?;
+            RsaPublicKeyComponents { n: &n, e: &e }
+                .to_parsed_public_key(&RSA_PKCS1_2048_8192_SHA256)
+                .map_err(|_| KeyError::InvalidKey)?;
+            // The check above does not look at the length; a key this short would never verify.
+            if n.len() < MIN_RSA_BYTES {
+                return Err(KeyError::InvalidKey);
+            }
+            Ok(DecodingKey::from_rsa_raw_components(&n, &e))
+        }
+        Algorithm::Es256 => ec_decoding_key(jwk, &P256),
+        Algorithm::Es384 => ec_decoding_key(jwk, &P384),
+        Algorithm::EdDsa => {
+            let point = public_member("x", jwk.x.as_ref())?;
+            let parsed = UnparsedPublicKey::new(&ED25519, &point).parse();
+            parsed.map_err(|_| KeyError::InvalidKey)?;
+            Ok(DecodingKey::from_ed_der(&point))
+        }
+    }
+}
+
+const MIN_RSA_BYTES: usize = 2048 / 8;
+
+fn shared_secret(jwk: &Jwk) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    let secret = private_member("k", jwk.k.as_ref())?;
+    if secret.is_empty() {
+        return Err(KeyError::EmptySecret);
+    }
+    Ok(secret)
+}
+
+/// One elliptic curve, as far as the two of them differ.
+struct Curve {
+    coordinate_bytes: usize,
+    signing: &'static EcdsaSigningAlgorithm,
+    verifying: &'static EcdsaVerificationAlgorithm,
+}
+
+static P256: Curve = Curve {
+    coordinate_bytes: 32,
+    signing: &ECDSA_P256_SHA256_FIXED_SIGNING,
+    verifying: &ECDSA_P256_SHA256_FIXED,
+};
+
+static P384: Curve = Curve {
+    coordinate_bytes: 48,
+    signing: &ECDSA_P384_SHA384_FIXED_SIGNING,
+    verifying: &ECDSA_P384_SHA384_FIXED,
+};
+
+fn ec_encoding_key(jwk: &Jwk, curve: &Curve) -> Result<EncodingKey, KeyError> {
+    let private = private_member("d", jwk.d.as_ref())?;
+    let private = Zeroizing::new(left_padded(&private, curve.coordinate_bytes)?);
+    let point = ec_point(jwk, curve)?;
+    let pkcs8 = EcdsaKeyPair::from_private_key_and_public_key(curve.signing, &private, &point)
+        .map_err(|_| KeyError::InvalidKey)?
+        .to_pkcs8v1()
+        .map_err(|_| KeyError::InvalidKey)?;
+    Ok(EncodingKey::from_ec_der(pkcs8.as_ref()))
+}
+
+fn ec_decoding_key(jwk: &Jwk, curve: &Curve) -> Result<DecodingKey, KeyError> {
+    let point = ec_point(jwk, curve)?;
+    let parsed = UnparsedPublicKey::new(curve.verifying, &point).parse();
+    parsed.map_err(|_| KeyError::InvalidKey)?;
+    Ok(DecodingKey::from_ec_der(&point))
+}
+
+/// The public point in the uncompressed form: `04`, x, y.
+fn ec_point(jwk: &Jwk, curve: &Curve) -> Result<Vec<u8>, KeyError> {
+    let x = left_padded(&public_member("x", jwk.x.as_ref())?, curve.coordinate_bytes)?;
+    let y = left_padded(&public_member("y", jwk.y.as_ref())?, curve.coordinate_bytes)?;
+    Ok([&[4][..], &x, &y].concat())
+}
+
+/// Some programs drop leading zeros of a coordinate, against the standard but without harm.
+fn left_padded(bytes: &[u8], length: usize) -> Result<Vec<u8>, KeyError> {
+    let missing = length
+        .checked_sub(bytes.len())
+        .ok_or(KeyError::InvalidKey)?;
+    Ok([&vec![0; missing], bytes].concat())
+}
+
+/// A new P-256 key as a private JSON Web Key.
+pub(crate) fn generate_p256(kid: String) -> Result<Jwk, KeyError> {
+    let pair = EcdsaKeyPair::generate(P256.signing).map_err(|_| KeyError::InvalidKey)?;
+    let private: EcPrivateKeyBin<'static> = pair
+        .private_key()
+        .as_be_bytes()
+        .map_err(|_| KeyError::InvalidKey)?;
+    let (x, y) = pair.public_key().as_ref()[1..].split_at(P256.coordinate_bytes);
+    Ok(Jwk {
+        crv: Some("P-256".to_owned()),
+        x: Some(base64url(x)),
+        y: Some(base64url(y)),
+        d: PrivateMember::encode(private.as_ref()),
+        ..Jwk::new(Algorithm::Es256, Some(kid), &SIGN_AND_VERIFY)
+    })
+}
+
+/// A new Ed25519 key as a private JSON Web Key.
+pub(crate) fn generate_ed25519(kid: String) -> Result<Jwk, KeyError> {
+    let pair = Ed25519KeyPair::generate().map_err(|_| KeyError::InvalidKey)?;
+    let seed = pair.seed().map_err(|_| KeyError::InvalidKey)?;
+    let seed: Curve25519SeedBin<'static> = seed.as_be_bytes().map_err(|_| KeyError::InvalidKey)?;
+    Ok(Jwk {
+        crv: Some("Ed25519".to_owned()),
+        x: Some(base64url(pair.public_key().as_ref())),
+        d: PrivateMember::encode(seed.as_ref()),
+        ..Jwk::new(Algorithm::EdDsa, Some(kid), &SIGN_AND_VERIFY)
+    })
+}

@@ -1,0 +1,313 @@
+//! Keys that sign tokens, and their private JSON form.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jsonwebtoken::EncodingKey;
+use jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::algorithm::Algorithm;
+use crate::encoding::base64url;
+use crate::error::KeyError;
+use crate::jwk::{Jwk, PrivateMember, SIGN_AND_VERIFY};
+use crate::secret::Secret;
+use crate::verifying_key::VerifyingKey;
+use crate::{material, random, rsa};
+
+/// A key that signs tokens. Cheap to clone.
+#[derive(Clone)]
+pub struct SigningKey(Arc<SigningParts>);
+
+struct SigningParts {
+    jwk: Jwk,
+    encoding: EncodingKey,
+    verifying: VerifyingKey,
+    /// The first part of every token this key signs, which never changes.
+    encoded_header: String,
+}
+
+impl SigningKey {
+    /// A new random key with a random key id.
+    ///
+    /// ES256 is what new projects use. Clients check ES256 and RS256 themselves; EdDSA they
+    /// cannot, so it should be chosen knowingly (client contract S47).
+    pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
+        let kid = random::uuid().to_string();
+        let jwk = match algorithm {
+            Algorithm::Es256 => material::generate_p256(kid)?,
+            Algorithm::EdDsa => material::generate_ed25519(kid)?,
+            Algorithm::Rs256 => rsa::generate(algorithm, kid)?,
+            Algorithm::Hs256 => Jwk {
+                k: PrivateMember::encode(&random::bytes::<32>()[..]),
+                ..Jwk::new(algorithm, Some(kid), &SIGN_AND_VERIFY)
+            },
+            other => return Err(KeyError::CannotGenerate(other)),
+        };
+        Self::from_parts(jwk)
+    }
+
+    /// A shared secret as HS256 key: the bytes of the text are the key.
+    pub fn from_shared_secret(secret: &[u8], kid: Option<String>) -> Result<Self, KeyError> {
+        Self::from_parts(Jwk {
+            k: PrivateMember::encode(secret),
+            ..Jwk::new(Algorithm::Hs256, kid, &SIGN_AND_VERIFY)
+        })
+    }
+
+    /// Reads a private JSON Web Key. Its halves are checked to belong together.
+    pub fn from_private_jwk(json: &str) -> Result<Self, KeyError> {
+        let jwk: Jwk = serde_json::from_str(json).map_err(|_| KeyError::NotAKey)?;
+        Self::from_parts(jwk)
+    }
+
+    pub(crate) fn from_parts(jwk: Jwk) -> Result<Self, KeyError> {
+        let algorithm = jwk.algorithm()?;
+        let verifying = VerifyingKey::from_parts(&jwk)?;
+        let encoding = material::encoding_key(&jwk, algorithm)?;
+
+        let mut header = json!({ "alg": algorithm.name(), "typ": "JWT" });
+        if let Some(kid) = &jwk.kid {
+            header["kid"] = json!(kid);
+        }
+        let encoded_header = base64url(header.to_string().as_bytes());
+        Ok(Self(Arc::new(SigningParts {
+            jwk,
+            encoding,
+            verifying,
+            encoded_header,
+        })))
+    }
+
+    /// The key's id, which the tokens it signs carry.
+    pub fn kid(&self) -> Option<&str> {
+        self.0.jwk.kid.as_deref()
+    }
+
+    /// The algorithm it signs with.
+    pub fn algorithm(&self) -> Algorithm {
+        self.0.verifying.algorithm()
+    }
+
+    /// The half that checks.
+    pub fn verifying_key(&self) -> &VerifyingKey {
+        &self.0.verifying
+    }
+
+    /// What may be published of the key; nothing for shared secrets.
+    pub fn public_jwk(&self) -> Option<&Value> {
+        self.0.verifying.public_jwk()
+    }
+
+    /// The whole key as a JSON Web Key, to be sealed or written to a private file.
+    pub fn to_private_jwk(&self) -> Secret {
+        let whole = Jwk {
+            alg: Some(self.algorithm().name().to_owned()),
+            usage: Some("sig".to_owned()),
+            key_ops: Some(SIGN_AND_VERIFY.map(str::to_owned).to_vec()),
+            ..self.0.jwk.clone()
+        };
+        Secret::new(serde_json::to_string(&whole).expect("a struct of texts is always valid JSON"))
+    }
+
+    /// Makes a token of these claims.
+    pub fn sign(&self, claims: &impl Serialize) -> Result<String, KeyError> {
+        let claims = serde_json::to_vec(claims)
+            .map_err(|error| KeyError::UnwritableClaims(error.to_string()))?;
+        let message = format!("{}.{}", self.0.encoded_header, base64url(&claims));
+        let signature = self.signature(message.as_bytes())?;
+        Ok(format!("{message}.{}", base64url(&signature)))
+    }
+
+    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        // The provider is named, not looked up: a default for the whole process could be changed
+        // by any other crate.
+        let algorithm = self.algorithm().in_library();
+        (DEFAULT_PROVIDER.signer_factory)(&algorithm, &self.0.encoding)
+            .map_err(|_| KeyError::SigningFailed)?
+            .try_sign(message)
+            .map_err(|_| KeyError::SigningFailed)
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SigningKey")
+            .field("kid", &self.kid())
+            .field("algorithm", &self.algorithm())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::from_base64url;
+
+    const GENERATED: [Algorithm; 4] = [
+        Algorithm::Es256,
+        Algorithm::Rs256,
+        Algorithm::EdDsa,
+        Algorithm::Hs256,
+    ];
+
+    fn private_value(key: &SigningKey) -> Value {
+        serde_json::from_str(key.to_private_jwk().expose()).unwrap()
+    }
+
+    #[test]
+    fn a_key_survives_being_written_and_read() {
+        for algorithm in GENERATED {
+            let key = SigningKey::generate(algorithm).unwrap();
+
+            let read = SigningKey::from_private_jwk(key.to_private_jwk().expose()).unwrap();
+
+            assert_eq!(read.kid(), key.kid());
+            assert_eq!(read.algorithm(), algorithm);
+            assert_eq!(read.public_jwk(), key.public_jwk());
+            assert_eq!(private_value(&read), private_value(&key));
+            let signature = read.signature(b"message").unwrap();
+            assert!(key.verifying_key().verifies(b"message", &signature));
+        }
+    }
+
+    #[test]
+    fn a_token_says_which_key_and_algorithm_signed_it() {
+        for algorithm in GENERATED {
+            let key = SigningKey::generate(algorithm).unwrap();
+
+            let token = key.sign(&json!({})).unwrap();
+
+            let header = from_base64url(token.split('.').next().unwrap()).unwrap();
+            let header: Value = serde_json::from_slice(&header).unwrap();
+            let expected = json!({ "alg": algorithm.name(), "typ": "JWT", "kid": key.kid() });
+            assert_eq!(header, expected);
+        }
+    }
+
+    #[test]
+    fn a_shared_secret_without_id_leaves_it_out_of_the_header() {
+        let key = SigningKey::from_shared_secret(b"secret", None).unwrap();
+
+        let token = key.sign(&json!({})).unwrap();
+
+        assert!(token.starts_with(&base64url(br#"{"alg":"HS256","typ":"JWT"}"#)));
+    }
+
+    #[test]
+    fn the_public_half_has_the_published_members_and_nothing_private() {
+        let check = |algorithm, members: &[&str]| {
+            let key = SigningKey::generate(algorithm).unwrap();
+            let public = key.public_jwk().unwrap().as_object().unwrap();
+            let names: Vec<&str> = public.keys().map(String::as_str).collect();
+            assert_eq!(names, members);
+            assert_eq!(public["use"], "sig");
+            assert_eq!(public["key_ops"], json!(["verify"]));
+            assert_eq!(public["alg"], algorithm.name());
+        };
+
+        check(
+            Algorithm::Es256,
+            &["alg", "crv", "key_ops", "kid", "kty", "use", "x", "y"],
+        );
+        check(
+            Algorithm::EdDsa,
+            &["alg", "crv", "key_ops", "kid", "kty", "use", "x"],
+        );
+        check(
+            Algorithm::Rs256,
+            &["alg", "e", "key_ops", "kid", "kty", "n", "use"],
+        );
+        let shared = SigningKey::generate(Algorithm::Hs256).unwrap();
+        assert_eq!(shared.public_jwk(), None);
+    }
+
+    #[test]
+    fn halves_of_different_keys_are_refused() {
+        for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
+            let mut mixed = private_value(&SigningKey::generate(algorithm).unwrap());
+            let other = private_value(&SigningKey::generate(algorithm).unwrap());
+            mixed["d"] = other["d"].clone();
+
+            let error = SigningKey::from_private_jwk(&mixed.to_string()).unwrap_err();
+
+            assert_eq!(error, KeyError::InvalidKey, "{algorithm}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_used_is_refused_with_the_reason() {
+        let whole = private_value(&SigningKey::generate(Algorithm::Es256).unwrap());
+        let refused = |member: &str, value: Option<Value>| {
+            let mut jwk = whole.clone();
+            match value {
+                Some(value) => jwk[member] = value,
+                None => drop(jwk.as_object_mut().unwrap().remove(member)),
+            }
+            SigningKey::from_private_jwk(&jwk.to_string()).unwrap_err()
+        };
+
+        assert_eq!(refused("d", None), KeyError::MissingMember("d"));
+        assert_eq!(refused("y", None), KeyError::MissingMember("y"));
+        assert_eq!(refused("kty", None), KeyError::NotAKey);
+        assert_eq!(
+            refused("x", Some(json!("a+b"))),
+            KeyError::MalformedMember("x")
+        );
+        assert_eq!(refused("x", Some(json!("AAAA"))), KeyError::InvalidKey);
+        assert_eq!(
+            refused("d", Some(json!("A".repeat(60)))),
+            KeyError::InvalidKey
+        );
+        assert_eq!(
+            refused("alg", Some(json!("ES512"))),
+            KeyError::UnsupportedAlgorithm("ES512".into())
+        );
+        assert_eq!(
+            refused("kty", Some(json!("oct"))),
+            KeyError::AlgorithmMismatch {
+                kty: "oct".into(),
+                algorithm: Algorithm::Es256,
+            }
+        );
+        assert_eq!(
+            SigningKey::from_private_jwk("[]").unwrap_err(),
+            KeyError::NotAKey
+        );
+        let empty = SigningKey::from_private_jwk(r#"{"kty":"oct","k":""}"#).unwrap_err();
+        assert_eq!(empty, KeyError::EmptySecret);
+    }
+
+    #[test]
+    fn debug_output_holds_no_private_text() {
+        let key = SigningKey::generate(Algorithm::Es256).unwrap();
+        let private = private_value(&key)["d"].as_str().unwrap().to_owned();
+
+        assert!(!format!("{key:?} {:?}", key.verifying_key()).contains(&private));
+    }
+
+    #[test]
+    fn unusual_algorithms_can_be_imported_but_not_generated() {
+        let error = SigningKey::generate(Algorithm::Rs512).unwrap_err();
+        assert_eq!(error, KeyError::CannotGenerate(Algorithm::Rs512));
+
+        let mut jwk = private_value(&SigningKey::generate(Algorithm::Rs256).unwrap());
+        jwk["alg"] = json!("RS512");
+        let key = SigningKey::from_private_jwk(&jwk.to_string()).unwrap();
+        let signature = key.signature(b"message").unwrap();
+        assert!(key.verifying_key().verifies(b"message", &signature));
+    }
+
+    #[test]
+    fn claims_that_json_cannot_hold_are_refused() {
+        let key = SigningKey::from_shared_secret(b"secret", None).unwrap();
+        let claims = std::collections::HashMap::from([(vec![1], 2)]);
+
+        assert!(matches!(
+            key.sign(&claims),
+            Err(KeyError::UnwritableClaims(_))
+        ));
+    }
+}
