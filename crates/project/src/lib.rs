@@ -7,6 +7,7 @@
 mod caller;
 mod cluster;
 mod database;
+mod extract;
 mod keys;
 pub mod logins;
 mod project;
@@ -19,6 +20,7 @@ pub mod schema;
 pub use caller::{Caller, CallerError, Credentials, Proof};
 pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use database::{AsCaller, CallerTransaction, ProjectDb, Service, ServiceConnection};
+pub use extract::MaybeCaller;
 pub use keys::{ApiKey, ProjectKeys};
 pub use logins::{LoginKind, Logins};
 pub use project::{FromSettings, Project};

@@ -326,6 +326,7 @@ async fn subscribable() -> (TestDatabase, Client) {
         &admin,
         "create table public.items
              (id int, done bool, body text, tag varchar(10), kind realtime.action, secret text);
+         revoke all on public.items from authenticated;
          grant select (id, done, body, tag, kind) on public.items to authenticated;",
     )
     .await;

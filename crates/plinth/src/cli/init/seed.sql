@@ -1,0 +1,1 @@
+-- Rows to start with. Runs once, after the migrations; `plinth db reset` runs it again.

@@ -1,0 +1,99 @@
+//! `plinth projects`.
+
+use serde_json::json;
+
+use super::{
+    Client, Global,
+    args::ProjectsCommand,
+    client::segment,
+    output::{ask, print_list},
+    print_pairs,
+};
+use crate::failure::{Failure, Kind, Outcome};
+
+const COLUMNS: &[(&str, &str)] = &[
+    ("REF", "ref"),
+    ("NAME", "name"),
+    ("STATUS", "status"),
+    ("CREATED", "created_at"),
+    ("BRANCH OF", "parent_project_ref"),
+];
+
+pub(super) async fn run(global: &Global, command: ProjectsCommand) -> Outcome {
+    let client = Client::connect(global)?;
+    match command {
+        ProjectsCommand::List => {
+            print_list(global.output, &client.get("/platform/projects").await?, COLUMNS)
+        }
+        ProjectsCommand::Create { name, db_password } => {
+            let body = json!({ "name": name, "db_pass": db_password });
+            let project = client.post("/v1/projects", body).await?;
+            let reference = text(&project, "ref");
+            show(&client, global, &reference, &name).await
+        }
+        ProjectsCommand::Pause { project } => {
+            let reference = resolve(&client, &project).await?;
+            client.post(&format!("/v1/projects/{reference}/pause"), json!({})).await?;
+            eprintln!("Paused {reference}. Its data stays; `plinth projects resume` brings it back.");
+            Ok(())
+        }
+        ProjectsCommand::Resume { project } => {
+            let reference = resolve(&client, &project).await?;
+            client.post(&format!("/v1/projects/{reference}/restore"), json!({})).await?;
+            eprintln!("Serving {reference} again.");
+            Ok(())
+        }
+        ProjectsCommand::Delete { project, confirm, purge } => {
+            delete(&client, &project, confirm, purge).await
+        }
+    }
+}
+
+async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: bool) -> Outcome {
+    let found = client.get(&format!("/platform/projects/{}", segment(project))).await?;
+    let (reference, name) = (text(&found, "ref"), text(&found, "name"));
+    let typed = match confirm {
+        Some(typed) => typed,
+        None => ask(&format!(
+            "This deletes project {reference} with its database, users and keys.\n\
+             Type its name ({name}) to go on: "
+        ))?,
+    };
+    if typed != name {
+        return Err(Failure::new(
+            Kind::Conflict,
+            format!("{typed:?} is not the name of project {reference}; nothing was deleted"),
+        ));
+    }
+    client.delete(&format!("/v1/projects/{reference}?purge={purge}")).await?;
+    match purge {
+        true => eprintln!("Deleted {name} ({reference}) for good."),
+        false => eprintln!(
+            "Deleted {name} ({reference}). Until the trash is emptied, `plinth projects resume \
+             {reference}` brings it back."
+        ),
+    }
+    Ok(())
+}
+
+/// `/v1` takes refs only; people may say `default` too.
+pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
+    let found = client.get(&format!("/platform/projects/{}", segment(project))).await?;
+    Ok(text(&found, "ref"))
+}
+
+/// What an application needs to use a new project.
+pub(super) async fn show(client: &Client, global: &Global, reference: &str, name: &str) -> Outcome {
+    let status = client.get(&format!("/platform/status?project={reference}")).await?;
+    let mut pairs = vec![("NAME".to_owned(), name.to_owned())];
+    for key in
+        ["PLINTH_REF", "API_URL", "DB_URL", "PUBLISHABLE_KEY", "SECRET_KEY", "ANON_KEY", "SERVICE_ROLE_KEY"]
+    {
+        pairs.push((key.to_owned(), text(&status, key)));
+    }
+    print_pairs(global.output, &pairs)
+}
+
+pub(super) fn text(value: &serde_json::Value, member: &str) -> String {
+    value[member].as_str().unwrap_or_default().to_owned()
+}

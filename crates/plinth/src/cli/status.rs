@@ -1,0 +1,33 @@
+//! `plinth status`.
+
+use serde_json::Value;
+
+use super::{
+    Client, Global,
+    args::StatusArgs,
+    client::segment,
+    print_pairs,
+};
+use crate::failure::Outcome;
+
+pub(super) async fn run(global: &Global, args: StatusArgs) -> Outcome {
+    let client = Client::connect(global)?;
+    let project = segment(&global.reference);
+    let status = client.get(&format!("/platform/status?project={project}")).await?;
+    print_pairs(global.output, &renamed(&status, &args))
+}
+
+/// The server's names, or those that the user prefers: `API_URL`, `api.url` and `api_url` alike.
+fn renamed(status: &Value, args: &StatusArgs) -> Vec<(String, String)> {
+    let plain = |name: &str| name.replace('.', "_").to_ascii_uppercase();
+    let known = |name: &str| plain(name.strip_prefix("auth.").unwrap_or(name));
+    let object = status.as_object().cloned().unwrap_or_default();
+    object
+        .into_iter()
+        .map(|(name, value)| {
+            let other = args.override_name.iter().find(|a| known(&a.name) == name);
+            let shown = other.map_or(name, |assignment| assignment.value.clone());
+            (shown, value.as_str().unwrap_or_default().to_owned())
+        })
+        .collect()
+}

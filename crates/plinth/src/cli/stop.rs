@@ -1,0 +1,35 @@
+//! `plinth stop`.
+
+use std::time::{Duration, Instant};
+
+use super::Global;
+use crate::{
+    failure::{Failure, Kind, Outcome},
+    folder::Folder,
+};
+
+/// Requests may take half a minute to drain, and PostgreSQL a moment to write everything down.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) async fn run(global: &Global) -> Outcome {
+    let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
+    let Some(running) = folder.running().filter(|running| running.is_alive()) else {
+        eprintln!("Nothing runs for {}.", folder.root.display());
+        return Ok(());
+    };
+    let pid = i32::try_from(running.pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or_else(|| anyhow::anyhow!("the recorded process id is not usable"))?;
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+    let started = Instant::now();
+    while running.is_alive() {
+        if started.elapsed() > PATIENCE {
+            return Err(Failure::new(
+                Kind::Failure,
+                format!("the server (pid {}) is still busy after a minute", running.pid),
+            ));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    eprintln!("Stopped. The data stays in {}.", folder.state().display());
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! How a command ends when it does not end well: one sentence, a next step, a code for scripts.
+
+use std::fmt;
+
+/// Exit codes that scripts can rely on (console contract L4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Something went wrong.
+    Failure = 1,
+    /// The command was called wrongly.
+    Usage = 2,
+    /// It needs a running server, and none runs here.
+    NotRunning = 3,
+    /// The present state forbids it, or two sides differ.
+    Conflict = 4,
+    /// Not permitted.
+    Forbidden = 5,
+}
+
+/// A command that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    next_step: Option<String>,
+    cause: Option<anyhow::Error>,
+}
+
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), next_step: None, cause: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// What the reader can do about it.
+    pub(crate) fn next_step(mut self, step: impl Into<String>) -> Self {
+        self.next_step = Some(step.into());
+        self
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        self.kind as u8
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn print(&self, is_debug: bool) {
+        eprintln!("plinth: {}", self.message);
+        if let Some(step) = &self.next_step {
+            eprintln!("  {step}");
+        }
+        if is_debug && let Some(cause) = &self.cause {
+            eprintln!("  cause: {cause:?}");
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Everything that has no kind of its own is a plain failure, told with its whole chain.
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = error.into();
+        let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
+        // Some errors repeat their cause in their own words.
+        let mut message = String::new();
+        for part in chain {
+            if !message.contains(&part) {
+                if !message.is_empty() {
+                    message.push_str(": ");
+                }
+                message.push_str(&part);
+            }
+        }
+        Self { kind: Kind::Failure, message, next_step: None, cause: Some(error) }
+    }
+}

@@ -1,0 +1,153 @@
+//! The SQL files of a project's folder: migrations in order, seeds by their patterns.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use plinth_platform::{MigrationFile, SeedFile};
+use plinth_settings::Settings;
+
+use crate::{failure::Outcome, folder::Folder};
+
+/// Migration files by version, and names that are none.
+#[derive(Debug, Default)]
+pub(crate) struct Migrations {
+    pub(crate) files: Vec<MigrationFile>,
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Reads `supabase/migrations/`; a folder that is not there holds none.
+pub(crate) fn migrations(folder: &Folder) -> Outcome<Migrations> {
+    let path = folder.migrations();
+    let mut found = Migrations::default();
+    let entries = match fs::read_dir(&path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(anyhow::anyhow!("cannot read {}: {error}", path.display()).into()),
+    };
+    let mut by_version: BTreeMap<String, MigrationFile> = BTreeMap::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".sql") || !entry.file_type()?.is_file() {
+            continue;
+        }
+        let sql = fs::read_to_string(entry.path())
+            .map_err(|error| anyhow::anyhow!("cannot read {}: {error}", entry.path().display()))?;
+        match MigrationFile::new(&name, sql) {
+            Ok(file) => {
+                if let Some(other) = by_version.insert(file.version.clone(), file) {
+                    return Err(anyhow::anyhow!(
+                        "two migrations have the version {}: {other} and {name}",
+                        other.version
+                    )
+                    .into());
+                }
+            }
+            Err(bad) => found.skipped.push(bad.to_string()),
+        }
+    }
+    found.files = by_version.into_values().collect();
+    Ok(found)
+}
+
+/// Reads the files of `db.seed.sql_paths`, in the order of the patterns, each once.
+pub(crate) fn seeds(folder: &Folder, settings: &Settings) -> Outcome<Vec<SeedFile>> {
+    if !settings.bool("db.seed.enabled") {
+        return Ok(Vec::new());
+    }
+    let base = folder.root.join("supabase");
+    let mut seeds: Vec<SeedFile> = Vec::new();
+    for pattern in settings.list("db.seed.sql_paths") {
+        for path in matching(&base, pattern)? {
+            let sql = fs::read_to_string(&path)
+                .map_err(|error| anyhow::anyhow!("cannot read {}: {error}", path.display()))?;
+            let shown = path.strip_prefix(&folder.root).unwrap_or(&path);
+            let shown = shown.display().to_string();
+            if !seeds.iter().any(|seed| seed.path == shown) {
+                seeds.push(SeedFile { path: shown, sql });
+            }
+        }
+    }
+    Ok(seeds)
+}
+
+/// Files below `base` that a pattern with `*` names, sorted. A plain name that is missing is none.
+fn matching(base: &Path, pattern: &str) -> Outcome<Vec<PathBuf>> {
+    let mut found = vec![base.to_path_buf()];
+    for part in pattern.trim_start_matches("./").split('/').filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for folder in found {
+            if !part.contains('*') {
+                next.push(folder.join(part));
+                continue;
+            }
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let mut names: Vec<String> = entries
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .filter(|name| glob(part, name))
+                .collect();
+            names.sort();
+            next.extend(names.into_iter().map(|name| folder.join(name)));
+        }
+        found = next;
+    }
+    Ok(found.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// `*` stands for any part of a name.
+fn glob(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, tail)) => name.strip_prefix(head).is_some_and(|rest| {
+            (0..=rest.len())
+                .filter(|at| rest.is_char_boundary(*at))
+                .any(|at| glob(tail, &rest[at..]))
+        }),
+    }
+}
+
+/// What is to be done about the files here, given the versions that the database has.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Pending<'a> {
+    /// To be applied, in order.
+    pub(crate) next: Vec<&'a MigrationFile>,
+    /// Not applied, but older than one that is: needs `--include-all`.
+    pub(crate) out_of_order: Vec<&'a MigrationFile>,
+}
+
+pub(crate) fn pending<'a>(files: &'a [MigrationFile], applied: &[String]) -> Pending<'a> {
+    let newest = applied.iter().max();
+    let missing = files.iter().filter(|file| !applied.contains(&file.version));
+    let (out_of_order, next) =
+        missing.partition(|file| newest.is_some_and(|newest| file.version < *newest));
+    Pending { next, out_of_order }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(version: &str) -> MigrationFile {
+        MigrationFile { version: version.to_owned(), name: "x".to_owned(), sql: String::new() }
+    }
+
+    #[test]
+    fn older_files_than_the_newest_applied_one_stand_apart() {
+        let files = [file("1"), file("2"), file("3")];
+        let pending = pending(&files, &["2".to_owned()]);
+        assert_eq!(pending.next, [&files[2]]);
+        assert_eq!(pending.out_of_order, [&files[0]]);
+    }
+
+    #[test]
+    fn stars_stand_for_any_part() {
+        assert!(glob("*.sql", "a.sql"));
+        assert!(glob("a*b*c", "a1b2c"));
+        assert!(!glob("*.sql", "a.txt"));
+        assert!(!glob("seed.sql", "seed2.sql"));
+    }
+}

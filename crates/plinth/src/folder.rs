@@ -1,0 +1,165 @@
+//! The project's folder and the state that a server keeps in it.
+
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Outcome;
+
+/// A unix socket's path fits into 107 bytes; this leaves room for a longer state folder name.
+const LONGEST_SOCKET_PATH: usize = 100;
+
+/// The folder with `supabase/` in it, or the one where the command was given.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    pub(crate) root: PathBuf,
+    state: PathBuf,
+}
+
+impl Folder {
+    /// `--workdir` decides; else the nearest folder upwards with a `supabase/config.toml`.
+    pub(crate) fn find(workdir: Option<&Path>, state: Option<&Path>) -> Outcome<Self> {
+        let here = match workdir {
+            Some(folder) => fs::canonicalize(folder).map_err(|error| {
+                anyhow::anyhow!("the folder {} cannot be used: {error}", folder.display())
+            })?,
+            None => std::env::current_dir()?,
+        };
+        let root = plinth_settings::find_project_folder(&here).unwrap_or(here);
+        let state = match state {
+            Some(state) => std::path::absolute(state)?,
+            None => root.join(".plinth"),
+        };
+        Ok(Self { root, state })
+    }
+
+    /// `.plinth/`: database, keys, logs.
+    pub(crate) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    pub(crate) fn migrations(&self) -> PathBuf {
+        self.root.join("supabase/migrations")
+    }
+
+    pub(crate) fn logs(&self) -> PathBuf {
+        self.state.join("logs")
+    }
+
+    pub(crate) fn instance_key(&self) -> PathBuf {
+        self.state.join("instance-key")
+    }
+
+    /// Makes the state folder, closed to others and invisible to git.
+    pub(crate) fn create_state(&self) -> Outcome {
+        let explain = |error: io::Error| {
+            anyhow::anyhow!("cannot write to {}: {}", self.state.display(), plain(&error))
+        };
+        if !self.state.is_dir() {
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.state)
+                .map_err(explain)?;
+        }
+        let ignore = self.state.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, "*\n").map_err(explain)?;
+        }
+        Ok(())
+    }
+
+    /// Where the running server listens for `plinth` commands.
+    pub(crate) fn control_socket(&self) -> PathBuf {
+        let inside = self.state.join("control.sock");
+        if inside.as_os_str().len() <= LONGEST_SOCKET_PATH {
+            return inside;
+        }
+        let hash = plinth_token::credential_hash(&self.state.to_string_lossy());
+        std::env::temp_dir().join(format!("plinth-{}", &hash[..16])).join("control.sock")
+    }
+
+    fn running_file(&self) -> PathBuf {
+        self.state.join("running.json")
+    }
+
+    /// What the last server that started here wrote about itself.
+    pub(crate) fn running(&self) -> Option<Running> {
+        let text = fs::read_to_string(self.running_file()).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    pub(crate) fn write_running(&self, running: &Running) -> Outcome {
+        write_private(&self.running_file(), &serde_json::to_string_pretty(running)?)?;
+        Ok(())
+    }
+
+    pub(crate) fn forget_running(&self) {
+        _ = fs::remove_file(self.running_file());
+    }
+
+    fn ports_file(&self) -> PathBuf {
+        self.state.join("ports.json")
+    }
+
+    /// Ports that `--port auto` took before.
+    pub(crate) fn remembered_ports(&self) -> Option<Ports> {
+        serde_json::from_str(&fs::read_to_string(self.ports_file()).ok()?).ok()
+    }
+
+    pub(crate) fn remember_ports(&self, ports: &Ports) -> Outcome {
+        write_private(&self.ports_file(), &serde_json::to_string(ports)?)?;
+        Ok(())
+    }
+}
+
+/// What a server tells the commands that come after it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Running {
+    pub(crate) pid: u32,
+    pub(crate) api_url: String,
+    pub(crate) control_socket: PathBuf,
+}
+
+impl Running {
+    /// Whether that process still lives.
+    pub(crate) fn is_alive(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+    }
+}
+
+/// Two ports that belong together.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Ports {
+    pub(crate) api: u16,
+    pub(crate) database: u16,
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write;
+    let passing = path.with_extension("new");
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&passing)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(passing, path)
+}
+
+/// An error without the number that the standard library appends.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}

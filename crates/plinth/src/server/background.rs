@@ -1,0 +1,142 @@
+//! What goes on beside the requests: changes from other nodes, idle connections, the trash, and
+//! in development the folder's config.toml.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use plinth_db::Heard;
+use plinth_platform::Platform;
+use plinth_postgres::State;
+use plinth_project::Registry;
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+const IDLE_CHECK: Duration = Duration::from_secs(5);
+const TRASH_CHECK: Duration = Duration::from_secs(3600);
+const CONFIG_CHECK: Duration = Duration::from_millis(500);
+
+/// Tasks that end with the server.
+pub(super) struct Background {
+    pub(super) tasks: TaskTracker,
+    pub(super) stop: CancellationToken,
+}
+
+impl Background {
+    pub(super) fn new() -> Self {
+        Self { tasks: TaskTracker::new(), stop: CancellationToken::new() }
+    }
+
+    /// Takes over changes of projects and keys, whichever node made them.
+    pub(super) fn follow_announcements(&self, platform: &Platform, registry: &Registry) {
+        let (target, channel) = platform.announcements();
+        let target = target.application_name("plinth listener");
+        let (mut heard, listener) =
+            plinth_db::listen(target, vec![channel.to_owned()], self.stop.clone());
+        let registry = registry.clone();
+        self.tasks.spawn(async move {
+            while let Some(heard) = heard.recv().await {
+                match heard {
+                    Heard::Connected => registry.refresh_all().await,
+                    Heard::Notification { payload, .. } => {
+                        if let Ok(reference) = payload.parse() {
+                            registry.refresh(&reference).await;
+                        }
+                    }
+                }
+            }
+            _ = listener.await;
+        });
+    }
+
+    /// Closes connections and projects that nobody uses.
+    pub(super) fn close_idle(&self, platform: &Platform, registry: &Registry, idle: Duration) {
+        let (platform, registry) = (platform.clone(), registry.clone());
+        let mut pace = self.every(IDLE_CHECK);
+        self.tasks.spawn(async move {
+            while pace.next().await {
+                registry.close_idle(idle);
+                platform.close_idle();
+            }
+        });
+    }
+
+    /// Removes projects whose time in the trash is over.
+    pub(super) fn empty_trash(&self, platform: &Platform) {
+        let platform = platform.clone();
+        let mut pace = self.every(TRASH_CHECK);
+        self.tasks.spawn(async move {
+            while pace.next().await {
+                match platform.empty_trash().await {
+                    Ok(0) => {}
+                    Ok(count) => tracing::info!("removed {count} deleted project(s) for good"),
+                    Err(error) => tracing::warn!("the trash could not be emptied: {error}"),
+                }
+            }
+        });
+    }
+
+    /// Says when PostgreSQL goes and when it is back.
+    pub(super) fn watch_postgres(&self, mut state: watch::Receiver<State>) {
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            while let Some(Ok(())) = stop.run_until_cancelled(state.changed()).await {
+                match &*state.borrow_and_update() {
+                    State::Ready => tracing::info!("PostgreSQL is back"),
+                    State::Restarting { reason } => {
+                        tracing::warn!("PostgreSQL ended unexpectedly ({reason}); restarting it");
+                    }
+                    State::Stopped => {}
+                }
+            }
+        });
+    }
+
+    /// Takes over changes of the folder's settings without a restart.
+    pub(super) fn follow_config(&self, files: Vec<PathBuf>, registry: &Registry) {
+        let registry = registry.clone();
+        let mut seen = modified(&files);
+        let mut pace = self.every(CONFIG_CHECK);
+        self.tasks.spawn(async move {
+            while pace.next().await {
+                let now = modified(&files);
+                if now != seen {
+                    seen = now;
+                    tracing::info!("config.toml changed; taking it over");
+                    registry.refresh_all().await;
+                }
+            }
+        });
+    }
+
+    fn every(&self, period: Duration) -> Pace {
+        let mut ticks = tokio::time::interval(period);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        Pace { ticks, stop: self.stop.clone() }
+    }
+
+    /// Ends all tasks and waits for them.
+    pub(super) async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// A period that ends with the server.
+struct Pace {
+    ticks: tokio::time::Interval,
+    stop: CancellationToken,
+}
+
+impl Pace {
+    /// Waits for the next turn; false once the server stops.
+    async fn next(&mut self) -> bool {
+        self.stop.run_until_cancelled(self.ticks.tick()).await.is_some()
+    }
+}
+
+fn modified(files: &[PathBuf]) -> Vec<Option<SystemTime>> {
+    files.iter().map(|file| std::fs::metadata(file).ok()?.modified().ok()).collect()
+}

@@ -1,0 +1,67 @@
+//! Starting and stopping the server: settings, ports, PostgreSQL, platform, services, edge.
+//!
+//! Background tasks are started in [`running`], told to stop by one token, and awaited there;
+//! nothing is spawned and forgotten.
+
+mod address;
+mod background;
+mod banner;
+mod database;
+mod detach;
+mod front_door;
+mod instance_key;
+mod observe;
+mod project_files;
+mod running;
+
+use std::path::PathBuf;
+
+use crate::{
+    cli::{Global, ServeArgs, StartArgs},
+    failure::{Failure, Outcome},
+};
+
+/// Which form of server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For a folder, on loopback unless told otherwise.
+    Development,
+    /// For systemd and containers: JSON logs, no well-known password, no reloading.
+    Production,
+}
+
+/// `plinth start`.
+pub(crate) fn start(global: &Global, args: StartArgs) -> Outcome {
+    if args.detach {
+        return detach::start(global);
+    }
+    run(global, args, Form::Development)
+}
+
+/// `plinth serve`.
+pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
+    match args.service {
+        None => run(global, args.start, Form::Production),
+        Some(service) => Err(Failure::usage(format!(
+            "{} cannot be served alone yet",
+            format!("{service:?}").to_lowercase()
+        ))
+        .next_step("`plinth serve` runs everything that there is.")),
+    }
+}
+
+fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
+    observe::init(form, global.debug);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(running::run(global, args, form))
+}
+
+/// Where the pinned npm packages may lie: as told, beside the program, in the source tree.
+pub(crate) fn runtime_dirs() -> Vec<PathBuf> {
+    let told = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|program| Some(program.parent()?.parent()?.join("share/plinth/runtime")));
+    let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
+    told.into_iter().chain(beside).chain([source]).collect()
+}

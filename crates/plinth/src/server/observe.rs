@@ -1,0 +1,25 @@
+//! What the process tells about itself: readable lines in development, JSON in production.
+
+use tracing_subscriber::{EnvFilter, fmt, prelude::*};
+
+use super::Form;
+
+/// Sets up the process's own log. `PLINTH_LOG` takes a filter, as in `debug` or `plinth_db=trace`.
+pub(super) fn init(form: Form, is_debug: bool) {
+    let default = if is_debug { "info,plinth=debug" } else { "info" };
+    let filter = EnvFilter::try_from_env("PLINTH_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let registry = tracing_subscriber::registry().with(filter);
+    match form {
+        Form::Development => {
+            let lines = fmt::layer()
+                .with_writer(std::io::stderr)
+                .with_target(false)
+                .with_timer(fmt::time::uptime())
+                .compact();
+            registry.with(lines).init();
+        }
+        Form::Production => {
+            registry.with(fmt::layer().json().with_writer(std::io::stdout)).init();
+        }
+    }
+}
