@@ -11,7 +11,8 @@ pub enum DbError {
     /// All connections of the pool stayed busy for the whole acquire timeout.
     #[error("timed out waiting for a free database connection")]
     PoolTimeout,
-    /// Postgres answered with an error; it carries SQLSTATE, message, detail and hint.
+    /// Postgres answered with an error, which carries SQLSTATE, message, detail and hint; or the
+    /// driver refused our own request.
     #[error("{}", describe(.0))]
     Postgres(#[source] tokio_postgres::Error),
 }
@@ -33,12 +34,27 @@ impl DbError {
 
 impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> Self {
-        match error.code() {
-            None => DbError::Unavailable(describe(&error)),
-            Some(code) if is_going_away(code) => DbError::Unavailable(describe(&error)),
-            Some(_) => DbError::Postgres(error),
+        let is_lost = match error.code() {
+            Some(code) => is_going_away(code),
+            None => error.is_closed() || has_io_cause(&error),
+        };
+        match is_lost {
+            true => DbError::Unavailable(describe(&error)),
+            false => DbError::Postgres(error),
         }
     }
+}
+
+/// What else the driver refuses, such as a value of the wrong type, is our own mistake.
+fn has_io_cause(error: &tokio_postgres::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if cause.is::<std::io::Error>() {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
 }
 
 /// Shutdown, crash and start-up of the server, and connection failures (class 08).

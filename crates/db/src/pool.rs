@@ -16,7 +16,6 @@ use deadpool::{
     managed::{self, Metrics, PoolError, RecycleError, RecycleResult},
 };
 use lru::LruCache;
-use postgres_types::Type;
 use tokio_postgres::{Client, Statement};
 
 use crate::{DbError, Target};
@@ -76,7 +75,7 @@ impl Pool {
         match self.inner.get().await {
             Ok(connection) => Ok(PooledConnection(connection)),
             Err(PoolError::Timeout(_)) => Err(DbError::PoolTimeout),
-            Err(PoolError::Backend(error)) => Err(refused(error)),
+            Err(PoolError::Backend(error)) => Err(error),
             Err(PoolError::Closed) => Err(DbError::Unavailable("the project is closed".to_owned())),
             Err(error) => Err(DbError::Unavailable(error.to_string())),
         }
@@ -123,15 +122,6 @@ pub struct Usage {
     pub max: usize,
 }
 
-/// A connection that fails to open is the server's absence, whatever its reason: the client can
-/// do nothing about a wrong password of ours.
-fn refused(error: DbError) -> DbError {
-    match error {
-        DbError::Postgres(error) => DbError::Unavailable(crate::error::describe(&error)),
-        other => other,
-    }
-}
-
 /// A lent connection. Goes back to its pool when dropped; derefs to [`Client`].
 pub struct PooledConnection(managed::Object<Connector>);
 
@@ -158,8 +148,8 @@ pub struct PreparingClient {
 }
 
 struct CachedStatement {
+    role: Box<str>,
     sql: Box<str>,
-    types: Box<[Type]>,
     statement: Statement,
 }
 
@@ -174,27 +164,31 @@ impl PreparingClient {
 
     /// The prepared form of `sql`, from the cache or made now (which costs a round trip).
     pub async fn prepare_cached(&self, sql: &str) -> Result<Statement, DbError> {
-        self.prepare_typed_cached(sql, &[]).await
+        self.prepare_for_role("", sql).await
     }
 
-    /// As [`Self::prepare_cached`], with the parameters' types given.
-    pub async fn prepare_typed_cached(
+    /// As [`Self::prepare_cached`], for the role that the session has assumed.
+    pub(crate) async fn prepare_for_role(
         &self,
+        role: &str,
         sql: &str,
-        types: &[Type],
     ) -> Result<Statement, DbError> {
-        let key = self.key(sql, types);
-        if let Some(statement) = self.find(key, sql, types) {
+        if let Some(statement) = self.find_prepared(role, sql) {
             return Ok(statement);
         }
-        let statement = self.client.prepare_typed(sql, types).await?;
-        let entry = CachedStatement {
-            sql: sql.into(),
-            types: types.into(),
-            statement: statement.clone(),
-        };
-        self.cache().put(key, entry);
+        let statement = self.client.prepare(sql).await?;
+        let entry =
+            CachedStatement { role: role.into(), sql: sql.into(), statement: statement.clone() };
+        self.cache().put(self.key(role, sql), entry);
         Ok(statement)
+    }
+
+    /// The statement, if this role has prepared it here.
+    pub(crate) fn find_prepared(&self, role: &str, sql: &str) -> Option<Statement> {
+        let mut cache = self.cache();
+        let entry = cache.get(&self.key(role, sql))?;
+        // Two texts may share a hash; the second then simply takes the first one's place.
+        (*entry.sql == *sql && *entry.role == *role).then(|| entry.statement.clone())
     }
 
     /// Forgets all prepared statements, as after a schema change.
@@ -202,19 +196,11 @@ impl PreparingClient {
         self.cache().clear();
     }
 
-    fn find(&self, key: u64, sql: &str, types: &[Type]) -> Option<Statement> {
-        let mut cache = self.cache();
-        let entry = cache.get(&key)?;
-        // Two texts may share a hash; the second then simply takes the first one's place.
-        (*entry.sql == *sql && *entry.types == *types).then(|| entry.statement.clone())
-    }
-
-    fn key(&self, sql: &str, types: &[Type]) -> u64 {
+    fn key(&self, role: &str, sql: &str) -> u64 {
         let mut hasher = self.hasher.build_hasher();
+        hasher.write(role.as_bytes());
+        hasher.write_u8(0);
         hasher.write(sql.as_bytes());
-        for kind in types {
-            hasher.write_u32(kind.oid());
-        }
         hasher.finish()
     }
 

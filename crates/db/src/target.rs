@@ -5,7 +5,7 @@ use std::{path::Path, str::FromStr, sync::Arc, time::Duration};
 use tokio_postgres::{Client, Config, Connection, NoTls, Socket, config::SslMode, tls::TlsStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::DbError;
+use crate::{DbError, error::describe};
 
 /// How long reaching the server may take before it counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -130,19 +130,21 @@ impl Target {
     }
 
     /// Opens one connection and drives it in the background until the client is dropped.
+    ///
+    /// Every failure counts as the server's absence: the caller of a service can do nothing about
+    /// a wrong password of ours.
     pub async fn connect(&self) -> Result<Client, DbError> {
-        match &self.tls {
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
+        let connected = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone()).await.map(|(client, connection)| {
                 drive(connection);
-                Ok(client)
-            }
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
+                client
+            }),
+            None => self.config.connect(NoTls).await.map(|(client, connection)| {
                 drive(connection);
-                Ok(client)
-            }
-        }
+                client
+            }),
+        };
+        connected.map_err(|error| DbError::Unavailable(describe(&error)))
     }
 
     /// Asks the server to stop what this client is doing.
@@ -171,7 +173,7 @@ where
 {
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(error = %crate::error::describe(&error), "database connection ended");
+            tracing::debug!(error = %describe(&error), "database connection ended");
         }
     });
 }

@@ -4,13 +4,17 @@
 //! costs one round trip. If any of them fails, those after it fail with 25P02 and the COMMIT acts
 //! as a ROLLBACK; only the first error is reported.
 //!
+//! A statement that the connection has not prepared yet costs one round trip more: it is prepared
+//! inside the transaction, as the role that will run it, because Postgres checks some rights (on
+//! schemas) only then. For the same reason a prepared statement serves one role.
+//!
 //! Whoever drops one of these futures half-way (a client that disconnects) leaves a connection
-//! with an unfinished transaction behind. [`Lease`] keeps such a connection out of the pool until
-//! its statement is cancelled and its transaction rolled back.
+//! behind that still works. [`Lease`] keeps it out of the pool: a transaction that only waits is
+//! rolled back, a running statement is cancelled and its connection closed.
 
 use std::time::Duration;
 
-use futures_util::{TryStreamExt, future::BoxFuture, pin_mut};
+use futures_util::{TryStreamExt, pin_mut};
 use postgres_types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -19,10 +23,12 @@ use crate::{
     pool::{PooledConnection, PreparingClient},
 };
 
+use State::{Free, InTransaction, Working};
+
 /// Parameters of a statement.
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// How long cancelling and rolling back an abandoned transaction may take.
+/// How long ending an abandoned transaction may take.
 const RECLAIM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a transaction may do.
@@ -65,6 +71,11 @@ impl LocalSettings {
         self
     }
 
+    fn role(&self) -> &str {
+        let mut pairs = self.flat.chunks_exact(2);
+        pairs.find(|pair| pair[0] == "role").map_or("", |pair| pair[1].as_str())
+    }
+
     fn len(&self) -> usize {
         self.flat.len() / 2
     }
@@ -101,11 +112,7 @@ impl Pool {
         params: Params<'_>,
     ) -> Result<Vec<Row>, DbError> {
         let mut lease = Lease::take(self).await?;
-        let prepared = Prepared::for_transaction(lease.client(), settings.len(), sql).await?;
-        lease.in_transaction = true;
-        let rows = one_flush(lease.client(), access, settings, &prepared, params, true).await;
-        lease.in_transaction = false;
-        rows
+        lease.transact(access, settings, sql, params, End::Commit).await
     }
 
     /// Opens a transaction with `settings` whose first statement leaves in the same flush.
@@ -117,10 +124,7 @@ impl Pool {
         params: Params<'_>,
     ) -> Result<(OpenTransaction, Vec<Row>), DbError> {
         let mut lease = Lease::take(self).await?;
-        let prepared = Prepared::for_transaction(lease.client(), settings.len(), sql).await?;
-        lease.in_transaction = true;
-        // An error here leaves the transaction open; dropping the lease rolls it back.
-        let rows = one_flush(lease.client(), access, settings, &prepared, params, false).await?;
+        let rows = lease.transact(access, settings, sql, params, End::Open).await?;
         Ok((OpenTransaction { lease }, rows))
     }
 }
@@ -132,9 +136,16 @@ pub struct OpenTransaction {
 
 impl OpenTransaction {
     /// Runs one more statement.
-    pub async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
-        let statement = self.lease.client().prepare_cached(sql).await?;
-        Ok(self.lease.client().query(&statement, params).await?)
+    pub async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        self.lease.state = Working;
+        let rows = async {
+            let client = self.lease.client();
+            let statement = client.prepare_for_role(&self.lease.role, sql).await?;
+            Ok(client.query(&statement, params).await?)
+        };
+        let rows = rows.await;
+        self.lease.state = InTransaction;
+        rows
     }
 
     /// Makes the changes last; deferred constraints may still refuse here.
@@ -148,63 +159,103 @@ impl OpenTransaction {
     }
 
     async fn end(mut self, statement: &str) -> Result<(), DbError> {
+        self.lease.state = Working;
         let ended = self.lease.client().batch_execute(statement).await;
         // After an answer, good or bad, Postgres has left the transaction.
-        self.lease.in_transaction = false;
+        self.lease.state = Free;
         Ok(ended?)
     }
 }
 
-struct Prepared {
-    settings: Option<Statement>,
-    main: Statement,
+/// Whether the first statement is also the last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Commit,
+    Open,
 }
 
-impl Prepared {
-    async fn for_transaction(
-        client: &PreparingClient,
-        settings: usize,
+impl Lease {
+    /// BEGIN, settings, statement and, if so wished, COMMIT.
+    async fn transact(
+        &mut self,
+        access: Access,
+        settings: &LocalSettings,
         sql: &str,
-    ) -> Result<Self, DbError> {
-        let settings = match settings {
+        params: Params<'_>,
+        end: End,
+    ) -> Result<Vec<Row>, DbError> {
+        let client = self.connection.as_ref().expect("present until dropped");
+        settings.role().clone_into(&mut self.role);
+        let apply = match settings.len() {
             0 => None,
             count => Some(client.prepare_cached(&settings_sql(count)).await?),
         };
-        Ok(Self {
-            settings,
-            main: client.prepare_cached(sql).await?,
-        })
+        let open = Opening { client, access, settings, apply };
+        self.state = Working;
+        // The driver sends a request when its future is first polled, and `join!` polls in order;
+        // all of them are then waited for, whatever the first ones answer.
+        let (opened, rows) = match client.find_prepared(&self.role, sql) {
+            Some(statement) => {
+                futures_util::join!(open.run(), run_to_end(client, &statement, params, end))
+            }
+            None => {
+                let (opened, statement) =
+                    futures_util::join!(open.run(), client.prepare_for_role(&self.role, sql));
+                let statement = match opened.and(statement) {
+                    Ok(statement) => statement,
+                    Err(error) => {
+                        self.state = InTransaction;
+                        return Err(error);
+                    }
+                };
+                (Ok(()), run_to_end(client, &statement, params, end).await)
+            }
+        };
+        self.state = match end {
+            End::Commit => Free,
+            End::Open => InTransaction,
+        };
+        opened?;
+        rows
     }
 }
 
-async fn one_flush(
-    client: &PreparingClient,
+/// What every transaction starts with.
+struct Opening<'a> {
+    client: &'a PreparingClient,
     access: Access,
-    settings: &LocalSettings,
-    prepared: &Prepared,
+    settings: &'a LocalSettings,
+    apply: Option<Statement>,
+}
+
+impl Opening<'_> {
+    async fn run(&self) -> Result<(), DbError> {
+        let begin = self.client.batch_execute(self.access.begin());
+        let apply = async {
+            let Some(statement) = &self.apply else { return Ok(()) };
+            let values = self.settings.params();
+            drain(self.client.query_raw(statement, values.iter().copied()).await?).await
+        };
+        let (begun, applied) = futures_util::join!(begin, apply);
+        begun?;
+        Ok(applied?)
+    }
+}
+
+async fn run_to_end(
+    client: &PreparingClient,
+    statement: &Statement,
     params: Params<'_>,
-    commit: bool,
+    end: End,
 ) -> Result<Vec<Row>, DbError> {
-    let begin = client.batch_execute(access.begin());
-    let apply: BoxFuture<'_, Result<(), tokio_postgres::Error>> = match &prepared.settings {
-        Some(statement) => Box::pin(async move {
-            let values = settings.params();
-            drain(client.query_raw(statement, values.iter().copied()).await?).await
-        }),
-        None => Box::pin(async { Ok(()) }),
-    };
-    let main = client.query(&prepared.main, params);
+    let main = client.query(statement, params);
     let end = async {
-        match commit {
-            true => client.batch_execute("commit").await,
-            false => Ok(()),
+        match end {
+            End::Commit => client.batch_execute("commit").await,
+            End::Open => Ok(()),
         }
     };
-    // The driver sends a request when its future is first polled, and `join!` polls in this
-    // order; all four are then waited for, whatever the first ones answer.
-    let (begun, applied, rows, ended) = futures_util::join!(begin, apply, main, end);
-    begun?;
-    applied?;
+    let (rows, ended) = futures_util::join!(main, end);
     let rows = rows?;
     ended?;
     Ok(rows)
@@ -220,17 +271,26 @@ async fn drain(rows: tokio_postgres::RowStream) -> Result<(), tokio_postgres::Er
 struct Lease {
     connection: Option<PooledConnection>,
     pool: Pool,
-    in_transaction: bool,
+    state: State,
+    /// As whom the transaction runs; empty for the login role itself.
+    role: String,
+}
+
+/// What the connection is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing: it may go back as it is.
+    Free,
+    /// Waiting for the next statement of its transaction.
+    InTransaction,
+    /// A statement is under way.
+    Working,
 }
 
 impl Lease {
     async fn take(pool: &Pool) -> Result<Self, DbError> {
         let connection = Some(pool.get().await?);
-        Ok(Self {
-            connection,
-            pool: pool.clone(),
-            in_transaction: false,
-        })
+        Ok(Self { connection, pool: pool.clone(), state: Free, role: String::new() })
     }
 
     fn client(&self) -> &PreparingClient {
@@ -240,29 +300,35 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else {
-            return;
-        };
-        if !self.in_transaction || connection.is_closed() {
+        let Some(connection) = self.connection.take() else { return };
+        if self.state == Free || connection.is_closed() {
             return;
         }
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(reclaim(self.pool.clone(), connection))),
-            Err(_) => connection.discard(),
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return connection.discard();
+        };
+        let pool = self.pool.clone();
+        match self.state {
+            Free => {}
+            InTransaction => drop(runtime.spawn(roll_back(connection))),
+            Working => drop(runtime.spawn(cancel(pool, connection))),
         }
     }
 }
 
-/// Ends what an abandoned connection was doing, then returns it to its pool.
-async fn reclaim(pool: Pool, connection: PooledConnection) {
-    let ended = tokio::time::timeout(RECLAIM_TIMEOUT, async {
-        pool.target().cancel(&connection).await?;
-        Ok::<_, DbError>(connection.batch_execute("rollback").await?)
-    });
-    match ended.await {
-        Ok(Ok(())) => drop(connection),
-        Ok(Err(_)) | Err(_) => connection.discard(),
+async fn roll_back(connection: PooledConnection) {
+    let rolled_back =
+        tokio::time::timeout(RECLAIM_TIMEOUT, connection.batch_execute("rollback")).await;
+    if !matches!(rolled_back, Ok(Ok(()))) {
+        connection.discard();
     }
+}
+
+/// The connection is closed afterwards: a cancellation may arrive late, and would then hit the
+/// statement of whoever got the connection next.
+async fn cancel(pool: Pool, connection: PooledConnection) {
+    _ = tokio::time::timeout(RECLAIM_TIMEOUT, pool.target().cancel(&connection)).await;
+    connection.discard();
 }
 
 #[cfg(test)]

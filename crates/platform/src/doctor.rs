@@ -76,7 +76,7 @@ impl Platform {
                         (select count(*) from pg_replication_slots where not active),
                         (select count(*) from pg_stat_activity where backend_type = 'client backend'),
                         current_setting('max_connections')::int,
-                        abs(extract(epoch from clock_timestamp()) - $1)::float8,
+                        abs(extract(epoch from clock_timestamp())::float8 - $1::float8),
                         (select array_agg(name::text) from pg_available_extensions
                          where name in ('pgcrypto', 'uuid-ossp', 'citext', 'pg_trgm'))",
                 &[&(time::OffsetDateTime::now_utc().unix_timestamp() as f64)],

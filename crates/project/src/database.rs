@@ -239,7 +239,7 @@ pub struct CallerTransaction {
 
 impl CallerTransaction {
     /// Runs one more statement.
-    pub async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+    pub async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
         self.transaction.query(sql, params).await
     }
 

@@ -1,5 +1,5 @@
 //! A platform of its own for every test, on the shared test server.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::{sync::Arc, time::Duration};
 

@@ -21,7 +21,9 @@ pub(super) async fn run(global: &Global, args: StatusArgs) -> Outcome {
 fn renamed(status: &Value, args: &StatusArgs) -> Vec<(String, String)> {
     let plain = |name: &str| name.replace('.', "_").to_ascii_uppercase();
     let known = |name: &str| plain(name.strip_prefix("auth.").unwrap_or(name));
-    let object = status.as_object().cloned().unwrap_or_default();
+    let mut object: Vec<_> = status.as_object().cloned().unwrap_or_default().into_iter().collect();
+    // JSON objects come sorted by name; people look for URLs first and secrets last.
+    object.sort_by_key(|(name, _)| (!name.ends_with("_URL"), name.contains("SECRET")));
     object
         .into_iter()
         .map(|(name, value)| {

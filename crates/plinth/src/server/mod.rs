@@ -13,6 +13,7 @@ mod instance_key;
 mod observe;
 mod project_files;
 mod running;
+mod serving;
 
 use std::path::PathBuf;
 

@@ -4,18 +4,17 @@ use std::{sync::Arc, time::Instant};
 
 use anyhow::Context;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
-use plinth_gateway::{Gateway, GatewayConfig, Mount, Mounts};
+use plinth_gateway::GatewayConfig;
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
-use plinth_platform::{Bootstrap, Endpoints, GivenKeys, Platform, WELL_KNOWN, api::ControlSocket};
+use plinth_platform::{Bootstrap, Endpoints, GivenKeys, Platform, WELL_KNOWN};
 use plinth_postgres::FrontDoor;
 use plinth_project::{ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
 use plinth_token::Secret;
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    Form, address::Addresses, background::Background, banner, database::Database, front_door,
-    instance_key, project_files,
+    Form, address::Addresses, background::Background, banner, database::Database, instance_key,
+    project_files, serving::Serving,
 };
 use crate::{
     cli::{Global, StartArgs},
@@ -98,15 +97,12 @@ pub(super) async fn run(global: &Global, args: StartArgs, form: Form) -> Outcome
         background.follow_config(watched.to_vec(), &registry);
     }
 
-    let edge = Serving::start(
-        &folder,
-        &platform,
-        &registry,
-        &logs,
-        gateway_config,
-        listener,
-        door.zip(database.server().map(|server| server.connection().socket())),
-    )?;
+    let mut serving = Serving::new(gateway_config.drain);
+    serving.open_control_socket(&folder.control_socket(), &platform).await?;
+    if let (Some(door), Some(server)) = (door, database.server()) {
+        serving.open_front_door(door, &platform, server.connection().socket());
+    }
+    serving.open_edge(listener, gateway_config, &platform, &registry, &logs)?;
     if addresses.is_auto
         && let Some(database) = database_port
     {
@@ -125,7 +121,7 @@ pub(super) async fn run(global: &Global, args: StartArgs, form: Form) -> Outcome
 
     wait_for_signal().await?;
     tracing::info!("stopping: finishing open requests");
-    edge.stop().await;
+    serving.stop().await;
     background.stop().await;
     folder.forget_running();
     database.stop().await;
@@ -218,35 +214,6 @@ fn settings_for(loader: &Loader, record: &ProjectRecord) -> Result<Settings, Loa
         ProjectKind::Platform | ProjectKind::Ordinary => Loader::new(),
     };
     Ok(loader.stored(record.settings.clone()).load()?.settings)
-}
-
-/// The open listeners and how to end them.
-struct Serving {
-    stop: CancellationToken,
-    tasks: tokio_util::task::TaskTracker,
-}
-
-impl Serving {
-    fn start(
-        folder: &Folder,
-        platform: &Platform,
-        registry: &Registry,
-        logs: &LogStore,
-        config: GatewayConfig,
-        listener: plinth_gateway::Listener,
-        door: Option<(FrontDoor, std::path::PathBuf)>,
-    ) -> Outcome<Self> {
-        let _ = (folder, platform, registry, logs, config, listener, door);
-        let _: Option<(Gateway, Mount, Mounts, ControlSocket)> = None;
-        let _ = front_door::Router::new(platform.references().clone());
-        Ok(Self { stop: CancellationToken::new(), tasks: tokio_util::task::TaskTracker::new() })
-    }
-
-    async fn stop(self) {
-        self.stop.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
-    }
 }
 
 /// Ctrl-C, or what systemd and `plinth stop` send.

@@ -1,0 +1,67 @@
+//! Side-by-side benchmarks: each number of ours beside a peer or a physical limit, taken in the
+//! same run (`bench/README.md`). Everything stays on this machine, ends by itself, and stops the
+//! servers it started.
+
+mod as_caller;
+mod cpu;
+mod machine;
+mod managed;
+mod pgbench;
+mod processes;
+mod random;
+mod report;
+mod start;
+mod statistics;
+mod table;
+mod work_folder;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+
+/// Plinth's benchmarks.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    /// Where the results go.
+    #[arg(long, global = true, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Benchmark {
+    /// Statements as a caller, beside `pgbench -M prepared`.
+    AsCaller(as_caller::Options),
+    /// Starting, creating projects and branches, memory at rest.
+    Start(start::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(2),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all goals were reached.
+fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let report = match &arguments.benchmark {
+        Benchmark::AsCaller(options) => as_caller::run(options)?,
+        Benchmark::Start(options) => start::run(options)?,
+    };
+    println!("{}", report.to_text());
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| managed::workspace().join("bench/results"));
+    let page = report.write(&out)?;
+    println!("written to {}", page.display());
+    Ok(report.has_passed())
+}

@@ -1,0 +1,245 @@
+//! Cross-origin answers, for services to use. Each contract fixes its own rules, so there is no
+//! layer around all services; this is only the arithmetic they share.
+
+use axum::response::{IntoResponse, Response};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    header::{
+        ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
+        ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
+        ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD,
+        ORIGIN, VARY,
+    },
+};
+
+/// A service's rules for requests from other origins.
+///
+/// ```
+/// use plinth_gateway::Cors;
+///
+/// let cors = Cors::any()
+///     .methods("GET, POST, PATCH, DELETE")
+///     .expose("Content-Range, Location")
+///     .max_age(86_400);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cors {
+    /// Empty: any.
+    origins: Vec<String>,
+    methods: &'static str,
+    allow: &'static str,
+    expose: Option<&'static str>,
+    max_age: Option<u32>,
+}
+
+impl Cors {
+    /// Any origin, without credentials. Methods: all that clients use. Headers: those asked for.
+    pub fn any() -> Self {
+        Self {
+            origins: Vec::new(),
+            methods: "GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS",
+            allow: "",
+            expose: None,
+            max_age: None,
+        }
+    }
+
+    /// Only these origins, with credentials. An empty list allows any, without.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The methods that a preflight allows.
+    #[must_use]
+    pub fn methods(mut self, methods: &'static str) -> Self {
+        self.methods = methods;
+        self
+    }
+
+    /// Request headers that a preflight always allows, beside those that it asks for.
+    #[must_use]
+    pub fn allow(mut self, headers: &'static str) -> Self {
+        self.allow = headers;
+        self
+    }
+
+    /// Response headers that scripts may read.
+    #[must_use]
+    pub fn expose(mut self, headers: &'static str) -> Self {
+        self.expose = Some(headers);
+        self
+    }
+
+    /// How many seconds a browser may remember a preflight.
+    #[must_use]
+    pub fn max_age(mut self, seconds: u32) -> Self {
+        self.max_age = Some(seconds);
+        self
+    }
+
+    /// Whether the request is a browser's question about a request to come.
+    pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
+        method == Method::OPTIONS
+            && headers.contains_key(ORIGIN)
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
+    /// The answer to a preflight: 200, empty.
+    pub fn preflight(&self, request: &HeaderMap) -> Response {
+        let mut response = StatusCode::OK.into_response();
+        let headers = response.headers_mut();
+        if !self.allow_origin(request, headers) {
+            return response;
+        }
+        headers.insert(
+            ACCESS_CONTROL_ALLOW_METHODS,
+            HeaderValue::from_static(self.methods),
+        );
+        if let Some(allowed) = self.allowed_headers(request) {
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+        }
+        if let Some(seconds) = self.max_age {
+            headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(seconds));
+        }
+        response
+    }
+
+    /// Adds to an answer what a browser needs to show it to the script. Without `Origin` in the
+    /// request there is nothing to add.
+    pub fn decorate(&self, request: &HeaderMap, response: &mut HeaderMap) {
+        if self.allow_origin(request, response)
+            && let Some(expose) = self.expose
+        {
+            response.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static(expose),
+            );
+        }
+    }
+
+    fn allow_origin(&self, request: &HeaderMap, response: &mut HeaderMap) -> bool {
+        if !self.origins.is_empty() {
+            response.append(VARY, HeaderValue::from(HeaderName::from_static("origin")));
+        }
+        let Some(origin) = request.get(ORIGIN) else {
+            return false;
+        };
+        if self.origins.is_empty() {
+            response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            return true;
+        }
+        if !self
+            .origins
+            .iter()
+            .any(|allowed| allowed.as_bytes() == origin.as_bytes())
+        {
+            return false;
+        }
+        response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        response.insert(
+            ACCESS_CONTROL_ALLOW_CREDENTIALS,
+            HeaderValue::from_static("true"),
+        );
+        true
+    }
+
+    fn allowed_headers(&self, request: &HeaderMap) -> Option<HeaderValue> {
+        let asked = request
+            .get(ACCESS_CONTROL_REQUEST_HEADERS)
+            .map_or("", |value| value.to_str().unwrap_or_default().trim());
+        let names: Vec<_> = [self.allow, asked]
+            .into_iter()
+            .filter(|names| !names.is_empty())
+            .collect();
+        if names.is_empty() {
+            return None;
+        }
+        HeaderValue::try_from(names.join(", ")).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(origin: &'static str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(ORIGIN, HeaderValue::from_static(origin));
+        headers
+    }
+
+    fn preflight_from(origin: &'static str) -> HeaderMap {
+        let mut headers = from(origin);
+        headers.insert(
+            ACCESS_CONTROL_REQUEST_METHOD,
+            HeaderValue::from_static("PATCH"),
+        );
+        let asked = HeaderValue::from_static("apikey, x-client-info");
+        headers.insert(ACCESS_CONTROL_REQUEST_HEADERS, asked);
+        headers
+    }
+
+    #[test]
+    fn a_preflight_echoes_the_headers_it_asks_for() {
+        let cors = Cors::any()
+            .methods("GET, PATCH")
+            .allow("Authorization")
+            .max_age(60);
+        let request = preflight_from("https://app.example");
+
+        assert!(Cors::is_preflight(&Method::OPTIONS, &request));
+        let response = cors.preflight(&request);
+
+        let headers = response.headers();
+        assert_eq!(response.status(), 200);
+        assert_eq!(headers[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+        assert_eq!(headers[ACCESS_CONTROL_ALLOW_METHODS], "GET, PATCH");
+        assert_eq!(
+            headers[ACCESS_CONTROL_ALLOW_HEADERS],
+            "Authorization, apikey, x-client-info"
+        );
+        assert_eq!(headers[ACCESS_CONTROL_MAX_AGE], "60");
+        assert!(!headers.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));
+    }
+
+    #[test]
+    fn only_options_with_origin_and_method_is_a_preflight() {
+        let request = preflight_from("https://app.example");
+        assert!(!Cors::is_preflight(&Method::GET, &request));
+        assert!(!Cors::is_preflight(
+            &Method::OPTIONS,
+            &from("https://app.example")
+        ));
+    }
+
+    #[test]
+    fn an_answer_exposes_its_headers_only_to_another_origin() {
+        let cors = Cors::any().expose("Content-Range");
+        let mut answer = HeaderMap::new();
+        cors.decorate(&from("https://app.example"), &mut answer);
+        assert_eq!(answer[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+        assert_eq!(answer[ACCESS_CONTROL_EXPOSE_HEADERS], "Content-Range");
+
+        let mut answer = HeaderMap::new();
+        cors.decorate(&HeaderMap::new(), &mut answer);
+        assert!(answer.is_empty());
+    }
+
+    #[test]
+    fn listed_origins_are_echoed_with_credentials_and_others_get_nothing() {
+        let cors = Cors::any().origins(["https://app.example"]).expose("ETag");
+        let mut answer = HeaderMap::new();
+        cors.decorate(&from("https://app.example"), &mut answer);
+        assert_eq!(answer[ACCESS_CONTROL_ALLOW_ORIGIN], "https://app.example");
+        assert_eq!(answer[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
+        assert_eq!(answer[VARY], "origin");
+
+        let mut answer = HeaderMap::new();
+        cors.decorate(&from("https://evil.example"), &mut answer);
+        assert_eq!(answer.len(), 1, "only Vary: {answer:?}");
+        let refused = cors.preflight(&preflight_from("https://evil.example"));
+        assert!(!refused.headers().contains_key(ACCESS_CONTROL_ALLOW_METHODS));
+    }
+}

@@ -1,0 +1,235 @@
+//! Where a request goes, read from its host and path alone (console contract F1, F2).
+//!
+//! In this order: a custom domain, `<ref>.<domain>`, `/p/<name>/…`, and a service's path on any
+//! other host, which is the default project's. What is left belongs to the instance.
+
+use plinth_project::{ProjectName, ProjectRef};
+
+/// Where a request goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Destination<'a> {
+    /// A path of the instance, on the platform host.
+    Instance,
+    /// A path of a project.
+    Project {
+        name: ProjectName,
+        addressed: Addressed<'a>,
+        /// What follows the project, beginning with a slash.
+        path: &'a str,
+    },
+    /// `/p/` followed by something that can be no project.
+    NoProject(&'a str),
+}
+
+/// How a request named its project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addressed<'a> {
+    /// By a host of its own.
+    Host,
+    /// By `/p/<name>`, spelled as here.
+    Path(&'a str),
+    /// Not at all: the default project.
+    Bare,
+}
+
+/// What the instance knows about names.
+pub(crate) struct Names<'a> {
+    /// Below it each project has a host.
+    pub(crate) domain: Option<&'a str>,
+    /// Whose custom domain a host is.
+    pub(crate) custom_domain: &'a dyn Fn(&str) -> Option<ProjectName>,
+    /// Whether a path is some service's.
+    pub(crate) is_service: &'a dyn Fn(&str) -> bool,
+}
+
+impl Names<'_> {
+    /// `host` has no port.
+    pub(crate) fn locate<'a>(&self, host: &str, path: &'a str) -> Destination<'a> {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let by_host = (self.custom_domain)(&host).or_else(|| self.subdomain(&host));
+        if let Some(name) = by_host {
+            return Destination::Project {
+                name,
+                addressed: Addressed::Host,
+                path,
+            };
+        }
+        if let Some(rest) = path.strip_prefix("/p/") {
+            let end = rest.find('/').unwrap_or(rest.len());
+            let (name, path) = rest.split_at(end);
+            let addressed = Addressed::Path(name);
+            let path = if path.is_empty() { "/" } else { path };
+            return match name.parse() {
+                Ok(parsed) => Destination::Project {
+                    name: parsed,
+                    addressed,
+                    path,
+                },
+                Err(_) => Destination::NoProject(name),
+            };
+        }
+        if (self.is_service)(path) {
+            let name = ProjectName::Default;
+            return Destination::Project {
+                name,
+                addressed: Addressed::Bare,
+                path,
+            };
+        }
+        Destination::Instance
+    }
+
+    /// Other names below the domain (`www`, say) are as good as the domain itself.
+    fn subdomain(&self, host: &str) -> Option<ProjectName> {
+        let label = host.strip_suffix(self.domain?)?.strip_suffix('.')?;
+        label.parse::<ProjectRef>().ok().map(ProjectName::Ref)
+    }
+}
+
+/// `path` without `prefix`, if it lies below it: `/auth/v1/user` below `/auth/v1` is `/user`.
+pub(crate) fn below<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
+    match path.strip_prefix(prefix)? {
+        "" => Some("/"),
+        rest if rest.starts_with('/') => Some(rest),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REF: &str = "abcdefghijklmnopqrst";
+
+    fn locate<'a>(host: &str, path: &'a str) -> Destination<'a> {
+        let shop = |host: &str| (host == "shop.example").then_some(ProjectName::Platform);
+        let names = Names {
+            domain: Some("plinth.example"),
+            custom_domain: &shop,
+            is_service: &|path| below(path, "/auth/v1").is_some(),
+        };
+        names.locate(host, path)
+    }
+
+    fn reference() -> ProjectName {
+        ProjectName::Ref(REF.parse().expect("a ref"))
+    }
+
+    #[test]
+    fn a_host_below_the_domain_is_its_project() {
+        for host in [
+            "abcdefghijklmnopqrst.plinth.example",
+            "ABCDEFGHIJKLMNOPQRST.Plinth.Example.",
+        ] {
+            let expected = Destination::Project {
+                name: reference(),
+                addressed: Addressed::Host,
+                path: "/v1/projects",
+            };
+            assert_eq!(locate(host, "/v1/projects"), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn the_host_wins_over_the_path() {
+        let host = "abcdefghijklmnopqrst.plinth.example";
+        let path = "/p/default/auth/v1";
+        let expected = Destination::Project {
+            name: reference(),
+            addressed: Addressed::Host,
+            path,
+        };
+        assert_eq!(locate(host, path), expected);
+    }
+
+    #[test]
+    fn a_custom_domain_wins_over_everything() {
+        let expected = Destination::Project {
+            name: ProjectName::Platform,
+            addressed: Addressed::Host,
+            path: "/",
+        };
+        assert_eq!(locate("shop.example", "/"), expected);
+    }
+
+    #[test]
+    fn a_path_names_a_project_by_ref_or_alias() {
+        let check = |path, name, spelled, rest| {
+            let addressed = Addressed::Path(spelled);
+            let expected = Destination::Project {
+                name,
+                addressed,
+                path: rest,
+            };
+            assert_eq!(locate("localhost", path), expected, "{path}");
+        };
+        check(
+            "/p/abcdefghijklmnopqrst/auth/v1/user",
+            reference(),
+            REF,
+            "/auth/v1/user",
+        );
+        check(
+            "/p/platform/auth/v1",
+            ProjectName::Platform,
+            "platform",
+            "/auth/v1",
+        );
+        check("/p/default", ProjectName::Default, "default", "/");
+        check("/p/default/", ProjectName::Default, "default", "/");
+    }
+
+    #[test]
+    fn a_path_may_name_something_that_is_no_project() {
+        assert_eq!(
+            locate("localhost", "/p/nonsense/auth/v1"),
+            Destination::NoProject("nonsense")
+        );
+        assert_eq!(
+            locate("localhost", "/p//auth/v1"),
+            Destination::NoProject("")
+        );
+    }
+
+    #[test]
+    fn a_service_on_any_other_host_is_the_default_projects() {
+        for host in [
+            "localhost",
+            "",
+            "plinth.example",
+            "www.plinth.example",
+            "xplinth.example",
+        ] {
+            let expected = Destination::Project {
+                name: ProjectName::Default,
+                addressed: Addressed::Bare,
+                path: "/auth/v1/health",
+            };
+            assert_eq!(locate(host, "/auth/v1/health"), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_the_instances() {
+        for path in [
+            "/",
+            "/v1/projects",
+            "/platform",
+            "/auth/v1x",
+            "/auth",
+            "//auth/v1",
+            "/p",
+            "*",
+        ] {
+            assert_eq!(locate("localhost", path), Destination::Instance, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_ends_at_a_slash() {
+        assert_eq!(below("/auth/v1", "/auth/v1"), Some("/"));
+        assert_eq!(below("/auth/v1/", "/auth/v1"), Some("/"));
+        assert_eq!(below("/auth/v1//a%2Fb", "/auth/v1"), Some("//a%2Fb"));
+        assert_eq!(below("/auth/v1x", "/auth/v1"), None);
+    }
+}

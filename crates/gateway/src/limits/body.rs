@@ -1,0 +1,236 @@
+//! The size of a request's body.
+//!
+//! The limit is looked at while the body is read, not before: a service may change it for its own
+//! routes ([`BodyLimit`]). Whoever reads too far gets the same error that axum's extractors turn
+//! into a 413. `axum::extract::DefaultBodyLimit` is switched off, this one counts.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use axum::BoxError;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Body, Frame, SizeHint};
+
+/// How much of a refused body is still read and thrown away. A client that is still sending when
+/// the connection closes may never see the answer.
+const DRAIN_BYTES: u64 = 8 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+
+/// How large the request's body may be; an extension of every request.
+///
+/// A handler or a layer changes it before it reads the body; for whole routes there is
+/// `axum::middleware::from_fn`, or [`BodyLimit::set`] at the top of the handler.
+#[derive(Debug, Clone)]
+pub struct BodyLimit(Arc<Meter>);
+
+#[derive(Debug)]
+struct Meter {
+    max_bytes: AtomicU64,
+    is_exceeded: AtomicBool,
+    started: Instant,
+    /// When the last piece of the body arrived, in milliseconds after `started`.
+    last_piece: AtomicU64,
+}
+
+impl BodyLimit {
+    pub(crate) fn new(max_bytes: u64) -> Self {
+        Self(Arc::new(Meter {
+            max_bytes: AtomicU64::new(max_bytes),
+            is_exceeded: AtomicBool::new(false),
+            started: Instant::now(),
+            last_piece: AtomicU64::new(0),
+        }))
+    }
+
+    /// Another limit for this request.
+    pub fn set(&self, max_bytes: u64) {
+        self.0.max_bytes.store(max_bytes, Relaxed);
+    }
+
+    /// No limit for this request: whoever reads the body watches its size.
+    pub fn lift(&self) {
+        self.set(u64::MAX);
+    }
+
+    /// The limit as it stands.
+    pub fn max_bytes(&self) -> u64 {
+        self.0.max_bytes.load(Relaxed)
+    }
+
+    /// Whether the body turned out to be larger.
+    pub fn is_exceeded(&self) -> bool {
+        self.0.is_exceeded.load(Relaxed)
+    }
+
+    /// When the client was last heard of.
+    pub(crate) fn last_activity(&self) -> Instant {
+        self.0.started + Duration::from_millis(self.0.last_piece.load(Relaxed))
+    }
+
+    fn note_piece(&self) {
+        let elapsed = self.0.started.elapsed().as_millis();
+        self.0
+            .last_piece
+            .store(u64::try_from(elapsed).unwrap_or(u64::MAX), Relaxed);
+    }
+}
+
+/// A request's body under its limit.
+pub(crate) struct LimitedBody<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    inner: Option<B>,
+    read: u64,
+    limit: BodyLimit,
+}
+
+impl<B> LimitedBody<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    pub(crate) fn new(inner: B, limit: BodyLimit) -> Self {
+        Self {
+            inner: Some(inner),
+            read: 0,
+            limit,
+        }
+    }
+
+    fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.limit.0.is_exceeded.store(true, Relaxed);
+        if let Some(rest) = self.inner.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(drain(rest));
+        }
+        // The error's type cannot be made from outside, and it is the one that axum knows.
+        Pin::new(&mut Limited::new(Full::new(Bytes::from_static(b"x")), 0)).poll_frame(cx)
+    }
+}
+
+async fn drain<B: Body<Data = Bytes> + Unpin>(mut rest: B) {
+    let read = async {
+        let mut drained = 0;
+        while let Some(Ok(frame)) = rest.frame().await {
+            drained += frame.data_ref().map_or(0, |data| data.len() as u64);
+            if drained > DRAIN_BYTES {
+                break;
+            }
+        }
+    };
+    // Too much or too slow: the connection closes, which is all that can be done then.
+    let _ = tokio::time::timeout(DRAIN_TIME, read).await;
+}
+
+impl<B> Body for LimitedBody<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let max_bytes = self.limit.max_bytes();
+        let read = self.read;
+        let Some(inner) = &mut self.inner else {
+            return Poll::Ready(None);
+        };
+        // The declared length is enough to refuse a body of which nothing has been read.
+        if inner.size_hint().lower().saturating_add(read) > max_bytes {
+            return self.refuse(cx);
+        }
+        let Some(frame) = ready!(Pin::new(inner).poll_frame(cx)) else {
+            return Poll::Ready(None);
+        };
+        let frame = frame.map_err(Into::into)?;
+        self.read += frame.data_ref().map_or(0, |data| data.len() as u64);
+        self.limit.note_piece();
+        if self.read > max_bytes {
+            return self.refuse(cx);
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner
+            .as_ref()
+            .map_or_else(SizeHint::default, Body::size_hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+
+    use super::*;
+
+    type Piece = Result<Frame<Bytes>, Infallible>;
+
+    fn pieces(texts: &[&'static str]) -> StreamBody<stream::Iter<std::vec::IntoIter<Piece>>> {
+        let frames = texts
+            .iter()
+            .map(|text| Ok(Frame::data(Bytes::from_static(text.as_bytes()))));
+        StreamBody::new(stream::iter(frames.collect::<Vec<_>>()))
+    }
+
+    #[tokio::test]
+    async fn a_body_up_to_the_limit_passes() {
+        let limit = BodyLimit::new(6);
+        let body = LimitedBody::new(pieces(&["abc", "def"]), limit.clone());
+
+        let read = body.collect().await.expect("within the limit").to_bytes();
+
+        assert_eq!(read, "abcdef");
+        assert!(!limit.is_exceeded());
+    }
+
+    #[tokio::test]
+    async fn one_byte_more_is_refused_with_the_error_that_axum_knows() {
+        let limit = BodyLimit::new(5);
+        let body = LimitedBody::new(pieces(&["abc", "def"]), limit.clone());
+
+        let error = body.collect().await.expect_err("too large");
+
+        assert!(error.is::<http_body_util::LengthLimitError>());
+        assert!(limit.is_exceeded());
+    }
+
+    #[tokio::test]
+    async fn a_declared_length_is_refused_before_anything_is_read() {
+        let limit = BodyLimit::new(2);
+        let mut body = LimitedBody::new(Full::new(Bytes::from_static(b"abc")), limit.clone());
+
+        assert!(body.frame().await.expect("an answer").is_err());
+        assert_eq!(body.read, 0);
+        assert!(body.frame().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_limit_can_be_changed_before_reading() {
+        let limit = BodyLimit::new(2);
+        let body = LimitedBody::new(Full::new(Bytes::from_static(b"abc")), limit.clone());
+        limit.lift();
+
+        assert_eq!(body.collect().await.expect("no limit").to_bytes(), "abc");
+    }
+}

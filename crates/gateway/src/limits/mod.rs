@@ -1,0 +1,40 @@
+//! What a request may cost: the size of its head, the size of its body, its time.
+
+mod body;
+mod time;
+
+use http::request::Parts;
+
+pub use body::BodyLimit;
+pub(crate) use body::LimitedBody;
+pub(crate) use time::within;
+
+/// The bytes of a request's head as HTTP/1.1 would send it.
+pub(crate) fn head_bytes(parts: &Parts) -> usize {
+    let target = parts
+        .uri
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    let fields = parts
+        .headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4);
+    parts.method.as_str().len() + target + fields.sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn the_head_is_counted_with_its_target_and_all_fields() {
+        let request = Request::get("/abc?d=e")
+            .header("name", "value")
+            .header("name", "two");
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+
+        assert_eq!(head_bytes(&parts), 3 + 8 + (4 + 5 + 4) + (4 + 3 + 4));
+    }
+}

@@ -1,0 +1,140 @@
+//! Numbers for Prometheus (console contract N142).
+//!
+//! What happens is counted as it happens, through the crate `metrics`, which other crates may use
+//! too; what merely is (memory, pools) is read when somebody asks ([`page`]).
+
+mod page;
+mod process;
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use metrics::{
+    Gauge, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use plinth_project::ProjectRef;
+
+pub(crate) use page::render;
+
+const REQUESTS: &str = "plinth_http_requests_total";
+const DURATION: &str = "plinth_http_request_duration_seconds";
+const IN_FLIGHT: &str = "plinth_http_requests_in_flight";
+const CONNECTIONS: &str = "plinth_http_connections";
+
+/// From a cached answer to the longest time that a request may take, in seconds.
+const BUCKETS: &[f64] = &[
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+];
+
+/// How often samples are folded into their buckets when nobody asks.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// The recorder of this process.
+#[derive(Clone)]
+pub struct Metrics(PrometheusHandle);
+
+/// The recorder could not be installed.
+#[derive(Debug, thiserror::Error)]
+#[error("metrics cannot be recorded: {0}")]
+pub struct MetricsError(String);
+
+impl Metrics {
+    /// Makes this process record. Once per process, before the gateway is made.
+    pub fn install() -> Result<Self, MetricsError> {
+        let failed = |error: &dyn std::fmt::Display| MetricsError(error.to_string());
+        let handle = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Full(DURATION.to_owned()), BUCKETS)
+            .map_err(|error| failed(&error))?
+            .install_recorder()
+            .map_err(|error| failed(&error))?;
+        describe_counter!(REQUESTS, "Requests answered.");
+        describe_histogram!(DURATION, Unit::Seconds, "Time until an answer began.");
+        describe_gauge!(IN_FLIGHT, "Requests whose answer is not sent completely.");
+        describe_gauge!(CONNECTIONS, "Open connections, upgraded ones included.");
+        let upkeep = handle.clone();
+        std::thread::Builder::new()
+            .name("plinth-metrics".to_owned())
+            .spawn(move || {
+                loop {
+                    std::thread::sleep(UPKEEP);
+                    upkeep.run_upkeep();
+                }
+            })
+            .map_err(|error| failed(&error))?;
+        Ok(Self(handle))
+    }
+
+    fn render(&self) -> String {
+        self.0.render()
+    }
+}
+
+/// The requests whose answer is not sent completely.
+pub(crate) fn in_flight() -> Gauge {
+    gauge!(IN_FLIGHT)
+}
+
+/// The open connections.
+pub(crate) fn connections() -> Gauge {
+    gauge!(CONNECTIONS)
+}
+
+/// One answered request. `project` is one that exists, so that clients cannot invent labels.
+pub(crate) fn count_request(
+    service: &'static str,
+    method: &Method,
+    status: StatusCode,
+    project: Option<&ProjectRef>,
+    duration: Duration,
+) {
+    let project = project.map_or_else(|| "none".to_owned(), ToString::to_string);
+    counter!(
+        REQUESTS,
+        "service" => service,
+        "method" => method_label(method),
+        "status_class" => class_label(status),
+        "project" => project,
+    )
+    .increment(1);
+    histogram!(DURATION, "service" => service).record(duration);
+}
+
+/// Anybody may send any method; only those that mean something become labels.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "OTHER",
+    }
+}
+
+fn class_label(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        100..200 => "1xx",
+        200..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        _ => "5xx",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_come_from_a_small_set() {
+        let made_up = Method::from_bytes(b"BREW").expect("a method");
+        assert_eq!(method_label(&made_up), "OTHER");
+        assert_eq!(method_label(&Method::PATCH), "PATCH");
+        assert_eq!(class_label(StatusCode::SWITCHING_PROTOCOLS), "1xx");
+        assert_eq!(class_label(StatusCode::NOT_FOUND), "4xx");
+        assert_eq!(class_label(StatusCode::GATEWAY_TIMEOUT), "5xx");
+    }
+}

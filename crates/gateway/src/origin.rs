@@ -1,0 +1,275 @@
+//! Who sent the request and which address they used, with proxies taken into account.
+//!
+//! Forwarding headers count only when a trusted proxy sends them. The client is then the last
+//! entry of the chain that is no trusted proxy: everything before it can be made up.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Uri,
+    header::{FORWARDED, HOST},
+    uri::Authority,
+};
+
+use crate::{
+    ClientAddress, GatewayConfig,
+    forwarded::{Forwarded, authority},
+};
+
+/// The two ends of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer {
+    /// Who connected.
+    pub remote: SocketAddr,
+    /// Where to.
+    pub local: SocketAddr,
+    /// Whether the connection is encrypted by us.
+    pub is_tls: bool,
+}
+
+/// How the outside world sees the request.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) client: ClientAddress,
+    pub(crate) is_trusted: bool,
+    pub(crate) scheme: &'static str,
+    /// Host and, if it is not the scheme's own, port.
+    pub(crate) authority: String,
+    /// The host alone, for finding the project.
+    pub(crate) host: String,
+    /// What a proxy took away from the path.
+    pub(crate) prefix: String,
+}
+
+impl Origin {
+    pub(crate) fn read(
+        config: &GatewayConfig,
+        peer: &Peer,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Self {
+        let peer_ip = peer.remote.ip().to_canonical();
+        let is_trusted = config.trusts(peer_ip);
+        let forwarded = if is_trusted {
+            Forwarded::read(headers)
+        } else {
+            Forwarded::default()
+        };
+
+        let own_scheme = if peer.is_tls { "https" } else { "http" };
+        let scheme = forwarded.scheme.unwrap_or(own_scheme);
+        let asked = forwarded.host.or_else(|| asked_authority(uri, headers));
+        let (host, port) = match asked {
+            Some(asked) => (asked.host().to_owned(), asked.port_u16().or(forwarded.port)),
+            None => (host_text(peer.local.ip()), Some(peer.local.port())),
+        };
+        let default_port = if scheme == "https" { 443 } else { 80 };
+        let authority = match port {
+            Some(port) if port != default_port => format!("{host}:{port}"),
+            _ => host.clone(),
+        };
+        let ip = client_of(config, peer_ip, &forwarded.chain);
+        let client = ClientAddress { ip, peer: peer_ip };
+        let prefix = forwarded.prefix.unwrap_or_default();
+        Self {
+            client,
+            is_trusted,
+            scheme,
+            authority,
+            host,
+            prefix,
+        }
+    }
+
+    /// Makes the forwarding headers say what we know, so that whatever reads them further on (a
+    /// function, SQL that reads `request.headers`) cannot be deceived by a client.
+    pub(crate) fn rewrite(&self, headers: &mut HeaderMap) {
+        for name in [FORWARDED, PREFIX, REAL_IP] {
+            headers.remove(name);
+        }
+        let (_, port) = self.authority.rsplit_once(':').unwrap_or_default();
+        let port = match port.parse::<u16>() {
+            Ok(port) => port,
+            Err(_) if self.scheme == "https" => 443,
+            Err(_) => 80,
+        };
+        let texts = [
+            (FOR, self.client.ip.to_string()),
+            (HOST_NAME, self.authority.clone()),
+        ];
+        for (name, text) in texts {
+            match HeaderValue::try_from(text) {
+                Ok(value) => drop(headers.insert(name, value)),
+                Err(_) => drop(headers.remove(name)),
+            }
+        }
+        headers.insert(PROTO, HeaderValue::from_static(self.scheme));
+        headers.insert(PORT, HeaderValue::from(port));
+    }
+}
+
+const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const HOST_NAME: HeaderName = HeaderName::from_static("x-forwarded-host");
+const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
+const PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+
+/// HTTP/2 and the absolute form carry the host in the target, which then counts.
+fn asked_authority(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+    let in_target = uri.authority().map(Authority::as_str);
+    let in_header = || headers.get(HOST).and_then(|value| value.to_str().ok());
+    in_target.or_else(in_header).and_then(authority)
+}
+
+fn client_of(config: &GatewayConfig, peer: IpAddr, chain: &[Option<IpAddr>]) -> IpAddr {
+    let mut client = peer;
+    for node in chain.iter().rev() {
+        let Some(node) = node else { break };
+        client = *node;
+        if !config.trusts(client) {
+            break;
+        }
+    }
+    client
+}
+
+fn host_text(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_settings::Settings;
+
+    use super::*;
+
+    fn origin(peer: &str, headers: &[(&'static str, &str)]) -> Origin {
+        let mut config = GatewayConfig::from_settings(&Settings::default());
+        config.trusted_proxies = vec!["10.0.0.0/8".parse().expect("a network")];
+        let peer = Peer {
+            remote: peer.parse().expect("an address"),
+            local: "127.0.0.1:54321".parse().expect("an address"),
+            is_tls: false,
+        };
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().expect("a header value"));
+        }
+        Origin::read(&config, &peer, &Uri::from_static("/auth/v1/user"), &map)
+    }
+
+    fn client(peer: &str, chain: &str) -> String {
+        origin(peer, &[("x-forwarded-for", chain)])
+            .client
+            .ip
+            .to_string()
+    }
+
+    #[test]
+    fn a_stranger_cannot_say_who_it_is() {
+        let origin = origin(
+            "203.0.113.5:999",
+            &[
+                ("x-forwarded-for", "192.0.2.1"),
+                ("x-forwarded-proto", "https"),
+                ("x-forwarded-host", "evil.example"),
+                ("x-forwarded-prefix", "/evil"),
+                ("host", "api.example"),
+            ],
+        );
+
+        assert_eq!(origin.client.ip.to_string(), "203.0.113.5");
+        assert_eq!(
+            (origin.scheme, origin.authority.as_str()),
+            ("http", "api.example")
+        );
+        assert_eq!(origin.prefix, "");
+        assert!(!origin.is_trusted);
+    }
+
+    #[test]
+    fn a_trusted_proxy_tells_the_client_and_the_address() {
+        let origin = origin(
+            "10.1.2.3:999",
+            &[
+                ("x-forwarded-for", "192.0.2.1"),
+                ("x-forwarded-proto", "https"),
+                ("x-forwarded-host", "api.example"),
+                ("x-forwarded-port", "8443"),
+                ("x-forwarded-prefix", "/base"),
+                ("host", "127.0.0.1:54321"),
+            ],
+        );
+
+        assert_eq!(origin.client.ip.to_string(), "192.0.2.1");
+        assert_eq!(origin.client.peer.to_string(), "10.1.2.3");
+        assert_eq!(
+            (origin.scheme, origin.authority.as_str()),
+            ("https", "api.example:8443")
+        );
+        assert_eq!(
+            (origin.host.as_str(), origin.prefix.as_str()),
+            ("api.example", "/base")
+        );
+    }
+
+    #[test]
+    fn the_client_is_the_last_one_that_no_trusted_proxy_is() {
+        assert_eq!(
+            client("10.0.0.1:1", "198.51.100.7, 192.0.2.1, 10.0.0.9"),
+            "192.0.2.1"
+        );
+        assert_eq!(client("10.0.0.1:1", "10.0.0.8, 10.0.0.9"), "10.0.0.8");
+        assert_eq!(client("10.0.0.1:1", "192.0.2.1, unknown"), "10.0.0.1");
+        assert_eq!(client("10.0.0.1:1", ""), "10.0.0.1");
+        assert_eq!(client("[::ffff:10.0.0.1]:1", "192.0.2.1"), "192.0.2.1");
+    }
+
+    #[test]
+    fn a_missing_or_bad_host_is_where_the_client_connected_to() {
+        for headers in [&[][..], &[("host", "user@evil.example")][..]] {
+            let origin = origin("192.0.2.1:1", headers);
+            assert_eq!(origin.authority, "127.0.0.1:54321");
+        }
+    }
+
+    #[test]
+    fn the_schemes_own_port_is_left_out() {
+        assert_eq!(
+            origin("192.0.2.1:1", &[("host", "a.example:80")]).authority,
+            "a.example"
+        );
+        let ports = [
+            ("host", "a.example"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-port", "443"),
+        ];
+        assert_eq!(origin("10.0.0.1:1", &ports).authority, "a.example");
+    }
+
+    #[test]
+    fn headers_are_rewritten_to_the_truth() {
+        let made_up = [
+            ("x-forwarded-for", "192.0.2.1"),
+            ("x-real-ip", "192.0.2.1"),
+            ("forwarded", "for=192.0.2.1"),
+            ("host", "a.example:8080"),
+        ];
+        let mut headers = HeaderMap::new();
+        for (name, value) in made_up {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+
+        origin("203.0.113.5:999", &made_up).rewrite(&mut headers);
+
+        assert_eq!(headers["x-forwarded-for"], "203.0.113.5");
+        assert_eq!(headers["x-forwarded-proto"], "http");
+        assert_eq!(headers["x-forwarded-host"], "a.example:8080");
+        assert_eq!(headers["x-forwarded-port"], "8080");
+        assert!(!headers.contains_key("x-real-ip") && !headers.contains_key("forwarded"));
+    }
+}

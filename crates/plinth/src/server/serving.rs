@@ -1,0 +1,124 @@
+//! The open doors: the HTTP edge, the control socket, the database's port.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::anyhow;
+use axum::{Router, routing::get};
+use plinth_gateway::{Gateway, GatewayConfig, GatewayParts, Metrics, Mount, Mounts, Tls};
+use plinth_log::{LogStore, Source};
+use plinth_platform::{Platform, api, api::ControlSocket};
+use plinth_postgres::FrontDoor;
+use plinth_project::Registry;
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::front_door;
+use crate::failure::Outcome;
+
+/// The control socket opens at once, or something is wrong.
+const SOCKET_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Everything that accepts connections. Dropped with [`Serving::stop`], which drains.
+pub(super) struct Serving {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    drain: Duration,
+}
+
+impl Serving {
+    pub(super) fn new(drain: Duration) -> Self {
+        Self { tasks: TaskTracker::new(), stop: CancellationToken::new(), drain }
+    }
+
+    /// For `plinth` commands of whoever started this process.
+    pub(super) async fn open_control_socket(
+        &mut self,
+        path: &Path,
+        platform: &Platform,
+    ) -> Outcome {
+        let router = api::routes(platform.clone());
+        let (stop, drain, path) = (self.stop.clone(), self.drain, path.to_owned());
+        let socket = path.clone();
+        let mut serving = self.tasks.spawn(async move {
+            let mark = |extensions: &mut http::Extensions| {
+                extensions.insert(ControlSocket);
+            };
+            plinth_gateway::serve_unix(&socket, router, mark, stop, drain).await
+        });
+        let opened = async {
+            while !path.exists() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            ended = &mut serving => match ended? {
+                Ok(_) => Err(anyhow!("the control socket closed at once").into()),
+                Err(error) => Err(error.into()),
+            },
+            () = opened => Ok(()),
+            () = tokio::time::sleep(SOCKET_PATIENCE) => {
+                Err(anyhow!("the control socket {} did not open", path.display()).into())
+            }
+        }
+    }
+
+    /// For psql and other tools.
+    pub(super) fn open_front_door(
+        &mut self,
+        door: FrontDoor,
+        platform: &Platform,
+        socket: PathBuf,
+    ) {
+        let router = Arc::new(front_door::Router::new(platform.references().clone()));
+        self.tasks.spawn(door.serve(router, socket, self.stop.clone()));
+    }
+
+    /// For everybody else.
+    pub(super) fn open_edge(
+        &mut self,
+        listener: TcpListener,
+        config: GatewayConfig,
+        platform: &Platform,
+        registry: &Registry,
+        logs: &LogStore,
+    ) -> Outcome {
+        let landing = Router::new()
+            .route("/", get(plinth_platform::landing_page))
+            .with_state(platform.clone());
+        let mounts = Mounts::new(api::routes(platform.clone()), landing)
+            .service(Mount::new("/auth/v1", Source::Auth, plinth_auth::routes()));
+        let tls = config.tls.clone().map(Tls::load).transpose()?;
+        let asked = platform.clone();
+        let gateway = Gateway::new(GatewayParts {
+            config,
+            mounts,
+            resolver: Arc::new(registry.clone()),
+            logs: logs.clone(),
+            platform: platform.references().platform.clone(),
+            metrics: Some(Metrics::install()?),
+            ready: Arc::new(move || {
+                let platform = asked.clone();
+                Box::pin(async move { platform.is_ready().await })
+            }),
+        });
+        let (stop, drain) = (self.stop.clone(), self.drain);
+        self.tasks.spawn(async move {
+            let drained = plinth_gateway::serve(listener, tls, gateway, stop, drain).await;
+            if drained.cut_off > 0 {
+                tracing::warn!("{} request(s) were cut off by the stop", drained.cut_off);
+            }
+        });
+        Ok(())
+    }
+
+    /// Accepts nothing more, finishes what is open within the drain time.
+    pub(super) async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}

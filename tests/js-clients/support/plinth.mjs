@@ -1,0 +1,166 @@
+// Starts the real program for a test file, in a folder of its own, and cleans up after it.
+//
+//   const plinth = await startPlinth({ files: { "supabase/migrations/1_todos.sql": "create …" } });
+//   after(() => plinth.stop());
+//
+// PLINTH_BIN names the program; `cargo xtask test js-clients` builds it and sets this.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { run } from "./run.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const runtimeFolder = process.env.PLINTH_RUNTIME_DIR ?? join(here, "../../../runtime");
+const supabaseCli = join(here, "../node_modules/.bin/supabase");
+
+// The first start creates a database cluster, which takes a while on a busy machine.
+const startDeadline = 120_000;
+const stopDeadline = 30_000;
+
+// The line that ends a start, printed once everything answers.
+const readyLine = /^Plinth is running/m;
+
+/**
+ * A running Plinth in a fresh folder, on free ports.
+ *
+ * @param {object} [options]
+ * @param {Record<string, string>} [options.files] Files to write into the folder before the start.
+ * @param {string[]} [options.args] Further arguments of `plinth start`.
+ * @param {Record<string, string>} [options.env] Further environment of the program.
+ */
+export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
+  const program = requireProgram();
+  const folder = await mkdtemp(join(tmpdir(), "plinth-js-"));
+  const environment = { ...cleanEnvironment(), PLINTH_RUNTIME_DIR: runtimeFolder, ...env };
+  const inFolder = { cwd: folder, env: environment };
+  /** Runs plinth itself in the folder: `{ code, stdout, stderr }`. */
+  const cli = (...cliArgs) => run(program, cliArgs, inFolder);
+
+  await writeFiles(folder, files);
+  const server = startServer(program, ["start", "--port", "auto", ...args], inFolder);
+  const stop = async () => {
+    try {
+      await server.stop();
+    } finally {
+      await removeFolder(folder);
+    }
+  };
+  try {
+    await server.ready;
+    return { ...(await readStatus(cli)), folder, cli, supabase, log: server.log, stop };
+  } catch (error) {
+    await stop().catch(() => {});
+    throw error;
+  }
+
+  /** Runs the official CLI in the folder: `{ code, stdout, stderr }`. */
+  function supabase(...cliArgs) {
+    // Its own notes stay in the folder, and it reports to nobody.
+    const quiet = { SUPABASE_HOME: join(folder, ".supabase"), SUPABASE_TELEMETRY_DISABLED: "1" };
+    const options = { cwd: folder, env: { ...environment, ...quiet } };
+    return run(process.execPath, [supabaseCli, ...cliArgs], options);
+  }
+}
+
+function requireProgram() {
+  const program = process.env.PLINTH_BIN;
+  if (!program) {
+    throw new Error("PLINTH_BIN must name the plinth program; `cargo xtask test js-clients` sets it.");
+  }
+  return program;
+}
+
+/** What the developer has set for another Plinth or for the hosted service must not leak in. */
+function cleanEnvironment() {
+  const isForeign = ([name]) => name.startsWith("PLINTH_") || name.startsWith("SUPABASE_");
+  return Object.fromEntries(Object.entries(process.env).filter((entry) => !isForeign(entry)));
+}
+
+async function writeFiles(folder, files) {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+}
+
+/** The server process: `ready` settles with its start, `log()` is all it has printed so far. */
+function startServer(program, args, options) {
+  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  const exited = once(child, "exit");
+  // Not SIGKILL: the program has a PostgreSQL of its own to stop.
+  const endWithUs = () => child.kill("SIGTERM");
+  process.once("exit", endWithUs);
+
+  let printed = "";
+  const log = () => printed;
+  const ready = new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(withLog("did not start in time"))), startDeadline);
+    const settle = (action, value) => {
+      clearTimeout(late);
+      action(value);
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => {
+        printed += text;
+        if (readyLine.test(printed)) settle(resolve);
+      });
+    }
+    exited.then(
+      ([code, signal]) => settle(reject, new Error(withLog(`ended early with ${code ?? signal}`))),
+      (error) => settle(reject, new Error(`plinth could not be started: ${error.message}`)),
+    );
+  });
+
+  return { ready, log, stop };
+
+  async function stop() {
+    process.removeListener("exit", endWithUs);
+    if (child.pid === undefined) return;
+    child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), stopDeadline);
+    const [code, signal] = await exited;
+    clearTimeout(late);
+    if (code !== 0) throw new Error(withLog(`stopped with ${code ?? signal}`));
+  }
+
+  function withLog(problem) {
+    return `plinth ${problem}. It printed:\n${printed}`;
+  }
+}
+
+async function readStatus(cli) {
+  const { code, stdout, stderr } = await cli("status", "-o", "json");
+  if (code !== 0) throw new Error(`plinth status ended with ${code}: ${stderr}`);
+  const status = JSON.parse(stdout);
+  return {
+    apiUrl: status.API_URL,
+    dbUrl: status.DB_URL,
+    ref: status.PLINTH_REF,
+    jwtSecret: status.JWT_SECRET,
+    keys: {
+      publishable: status.PUBLISHABLE_KEY,
+      secret: status.SECRET_KEY,
+      anon: status.ANON_KEY,
+      serviceRole: status.SERVICE_ROLE_KEY,
+    },
+  };
+}
+
+/** The folder, and the database where it had to be kept outside of it. */
+async function removeFolder(folder) {
+  const outside = await readFile(join(folder, ".plinth/data-location"), "utf8").catch(() => "");
+  for (const path of [outside.trim(), folder]) {
+    if (path) await rm(path, { recursive: true, force: true });
+  }
+}
+
+// The test runner ends a file that takes too long with a signal; servers must not outlive it.
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, () => process.exit(1));
+}

@@ -1,0 +1,211 @@
+//! `cargo xtask test`: everything that a test needs, and then every test.
+//!
+//! Rust tests run twice: on the PostgreSQL that Plinth brings along, and on the oldest one it
+//! supports. Suites in JavaScript drive the very binary that the Rust tests were built with.
+
+mod artifacts;
+
+use std::{
+    cell::OnceCell,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    check, commands,
+    steps::{Outcome, Plan, Step},
+    tools, web,
+    workspace::{self, Workspace},
+};
+use artifacts::Artifacts;
+
+const TESTKIT: &str = "plinth-testkit";
+const PROGRAM: &str = "plinth";
+
+/// The suite that needs a real browser.
+const BROWSER: &str = "browser";
+
+// Steps that others need.
+const RUNTIME_PACKAGES: &str = "runtime packages";
+const SYSTEM_PACKAGES: &str = "system packages";
+const BUILD: &str = "build";
+
+/// Runs the steps that the filter chooses, all without one.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
+    let built = OnceCell::new();
+    let plan = plan(&built)?;
+    let plan = match arguments {
+        [] => plan,
+        [list] if list == "--list" => {
+            plan.names().for_each(|name| println!("{name}"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        [filter] if !filter.starts_with('-') => plan.filter(filter)?,
+        _ => bail!("`cargo xtask test` takes one filter, or --list"),
+    };
+    tools::require_node()?;
+    let report = plan.run();
+    print!("{report}");
+    Ok(report.exit_code())
+}
+
+fn plan(built: &OnceCell<Artifacts>) -> Result<Plan<'_>> {
+    let root = workspace::root();
+    let suites = suites(&root.join("tests"))?;
+    let needs_browser = suites.iter().any(|suite| suite.ends_with(BROWSER));
+    let runtime = root.join("runtime");
+
+    let mut plan = Plan::default();
+    plan.add(Step::new(RUNTIME_PACKAGES, move || {
+        tools::install_packages(&runtime)
+    }));
+    plan.add(Step::new(SYSTEM_PACKAGES, move || {
+        tools::install_system_packages(needs_browser)
+    }));
+    let web_build = plan.add_all(web::steps());
+    plan.add_all(check::steps(web_build.as_deref()));
+    plan.add_all(rust_steps(web_build, built));
+    plan.add_all(web_tests()?);
+    for suite in suites {
+        plan.add_all(suite_steps(suite, built));
+    }
+    Ok(plan)
+}
+
+/// One build for everything that follows, and the Rust tests on both ends of the supported range.
+fn rust_steps(web_build: Option<String>, built: &OnceCell<Artifacts>) -> Vec<Step<'_>> {
+    let build = move || {
+        let artifacts = Artifacts::build()?;
+        let is_first = built.set(artifacts).is_ok();
+        is_first
+            .then_some(Outcome::Done)
+            .context("the tests were built twice")
+    };
+    let mut tests = workspace::cargo();
+    tests.args(["test", "--workspace", "--no-fail-fast"]);
+    vec![
+        Step::new(BUILD, build).needs(web_build),
+        Step::command("rust tests", tests).needs([BUILD, RUNTIME_PACKAGES]),
+        Step::new("rust tests on PostgreSQL 15", || {
+            test_on_oldest_postgres(built)
+        })
+        .needs([BUILD, RUNTIME_PACKAGES, SYSTEM_PACKAGES]),
+    ]
+}
+
+fn web_tests() -> Result<Option<Step<'static>>> {
+    let Some(folder) = web::folder() else {
+        return Ok(None);
+    };
+    let mut npm = tools::npm(&folder);
+    npm.arg("test");
+    let step = Step::command("web tests", npm).needs(["web packages"]);
+    Ok(web::has_tests(&folder)?.then_some(step))
+}
+
+/// The tests of one folder that is an npm package.
+fn suite_steps(folder: PathBuf, built: &OnceCell<Artifacts>) -> [Step<'_>; 2] {
+    let name = folder
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let packages = format!("{name} packages");
+    let needs_browser = folder.ends_with(BROWSER).then_some(SYSTEM_PACKAGES);
+    let install_folder = folder.clone();
+    [
+        Step::new(&packages, move || tools::install_packages(&install_folder)),
+        Step::new(format!("{name} tests"), move || {
+            test_in_javascript(&folder, built)
+        })
+        .needs([BUILD, RUNTIME_PACKAGES, &packages])
+        .needs(needs_browser),
+    ]
+}
+
+/// The folders of `tests` that are npm packages.
+fn suites(tests: &Path) -> Result<Vec<PathBuf>> {
+    if !tests.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut suites = Vec::new();
+    for entry in
+        fs::read_dir(tests).with_context(|| format!("{} cannot be listed", tests.display()))?
+    {
+        let folder = entry?.path();
+        if folder.join("package.json").is_file() {
+            suites.push(folder);
+        }
+    }
+    suites.sort();
+    Ok(suites)
+}
+
+fn test_on_oldest_postgres(built: &OnceCell<Artifacts>) -> Result<Outcome> {
+    if !tools::has_debian_postgres() {
+        let folder = tools::DEBIAN_POSTGRES;
+        return Ok(Outcome::Skipped(format!(
+            "there is no PostgreSQL in {folder}"
+        )));
+    }
+    let workspace = Workspace::load()?;
+    let with_database: Vec<&str> = workspace
+        .packages
+        .iter()
+        .filter(|package| package.name == PROGRAM || package.is_tested_with(TESTKIT))
+        .map(|package| package.name.as_str())
+        .collect();
+    let artifacts = built.get().context("the tests were not built")?;
+    artifacts.run_tests_of(
+        &with_database,
+        ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES),
+    )
+}
+
+fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outcome> {
+    let artifacts = built.get().context("the program was not built")?;
+    let mut npm = tools::npm(suite);
+    npm.arg("test");
+    npm.env("PLINTH_BIN", artifacts.program(PROGRAM)?);
+    npm.env("PLINTH_RUNTIME_DIR", workspace::root().join("runtime"));
+    commands::run(&mut npm)?;
+    Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_need_is_an_earlier_step() {
+        let built = OnceCell::new();
+        let plan = plan(&built).expect("the repository can be read");
+        assert_eq!(plan.unmet_needs(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_folders_with_a_manifest_are_suites() {
+        let tests = tempfile::tempdir().expect("a folder");
+        for name in ["js-clients", "browser", "notes"] {
+            fs::create_dir(tests.path().join(name)).expect("a folder");
+        }
+        for name in ["js-clients", "browser"] {
+            fs::write(tests.path().join(name).join("package.json"), "{}").expect("a file");
+        }
+
+        let found = suites(tests.path()).expect("readable");
+
+        assert_eq!(
+            found,
+            ["browser", "js-clients"].map(|name| tests.path().join(name))
+        );
+        assert!(
+            suites(&tests.path().join("missing"))
+                .expect("no folder, no suites")
+                .is_empty()
+        );
+    }
+}
