@@ -105,6 +105,10 @@ struct Socket {
 
 impl Socket {
     async fn bind(path: &Path) -> Result<Self, BindError> {
+        // It would bind, since it is made elsewhere, but nobody could connect to it.
+        if std::os::unix::net::SocketAddr::from_pathname(path).is_err() {
+            return Err(BindError::PathTooLong(path.to_owned()));
+        }
         refuse_if_taken(path).await?;
         let parent = path.parent().unwrap_or(Path::new("."));
         let workshop = parent.join(format!(".s{}", std::process::id()));

@@ -8,7 +8,8 @@ use axum::{
     response::sse::{Event, KeepAlive, Sse},
 };
 use futures_util::{Stream, stream};
-use plinth_log::{Query, TailItem};
+use plinth_log::{Query, Scope, TailItem};
+use plinth_project::ProjectRef;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -42,8 +43,8 @@ pub(super) struct LogParams {
 }
 
 impl LogParams {
-    fn to_query(&self, project: &str) -> Result<Query, PlatformError> {
-        let mut query = Query::project(project);
+    fn to_query(&self, scope: Scope) -> Result<Query, PlatformError> {
+        let mut query = Query::new(scope);
         if let Some(sources) = self.source.as_deref().filter(|text| !text.is_empty()) {
             query.sources = sources.split(',').map(parse).collect::<Result<_, _>>()?;
         }
@@ -56,6 +57,15 @@ impl LogParams {
         query.limit = self.limit.unwrap_or(100).clamp(1, plinth_log::MAX_LIMIT);
         Ok(query)
     }
+}
+
+/// What was written before project zero's ref was known stands under its alias.
+fn scope(platform: &Platform, project: &ProjectRef) -> Scope {
+    let mut projects = vec![project.to_string()];
+    if *project == platform.references().platform {
+        projects.push("platform".to_owned());
+    }
+    Scope::Projects(projects)
 }
 
 fn parse<T>(text: &str) -> Result<T, PlatformError>
@@ -74,7 +84,7 @@ pub(super) async fn search(
     Params(params): Params<LogParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = platform.load_project(&name(&text)?).await?.reference;
-    let query = params.to_query(project.as_str())?;
+    let query = params.to_query(scope(&platform, &project))?;
     let logs = platform.0.logs.clone();
     let page = tokio::task::spawn_blocking(move || logs.search(&query))
         .await
@@ -92,7 +102,7 @@ pub(super) async fn tail(
     Params(params): Params<LogParams>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, PlatformError> {
     let project = platform.load_project(&name(&text)?).await?.reference;
-    let receiver = platform.0.logs.tail(params.to_query(project.as_str())?);
+    let receiver = platform.0.logs.tail(params.to_query(scope(&platform, &project))?);
     let events = stream::unfold(receiver, async |mut receiver| {
         let event = match receiver.recv().await? {
             TailItem::Record(record) => Event::default().event("record").json_data(record),

@@ -2,6 +2,7 @@
 //! (console contract §2). Every call needs an [`Operator`].
 
 mod api_keys;
+mod bearer_jwt;
 mod body;
 mod branches;
 mod databases;
@@ -81,6 +82,7 @@ fn own() -> Router<Platform> {
         .route("/projects", get(projects::list_with_platform))
         .route("/projects/{ref}", get(projects::show_named))
         .route("/projects/{ref}/keys/rotate", post(api_keys::rotate))
+        .route("/projects/{ref}/bearer-jwt", post(bearer_jwt::create))
         .route("/projects/{ref}/database", get(databases::show))
         .route("/projects/{ref}/database/reset", post(databases::reset))
         .route("/projects/{ref}/migrations", get(databases::history).post(databases::apply_file))

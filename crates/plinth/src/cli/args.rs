@@ -87,6 +87,9 @@ pub(crate) enum Command {
     /// The project's database.
     #[command(subcommand)]
     Db(DbCommand),
+    /// Generate things: tokens to try policies with.
+    #[command(subcommand)]
+    Gen(GenCommand),
     /// Search and follow the log.
     Logs(LogsArgs),
     /// Check each part; say what is wrong and how to fix it. Exits with 1 if something is broken.
@@ -355,6 +358,25 @@ pub(crate) enum DbCommand {
     },
     /// Print the connection string.
     Url,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum GenCommand {
+    /// Sign an access token with the project's key; prints it alone.
+    BearerJwt {
+        /// The Postgres role it acts as.
+        #[arg(long, default_value = "authenticated")]
+        role: String,
+        /// Whose it is: the `sub` claim, a user's id.
+        #[arg(long)]
+        sub: Option<String>,
+        /// How long it is good, as in 30m.
+        #[arg(long, default_value = "1h", value_name = "DURATION")]
+        valid_for: String,
+        /// More claims as a JSON object.
+        #[arg(long, value_name = "JSON")]
+        payload: Option<String>,
+    },
 }
 
 #[derive(Args)]

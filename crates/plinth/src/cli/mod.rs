@@ -6,6 +6,7 @@ mod branches;
 mod client;
 mod db;
 mod doctor;
+mod generate;
 mod init;
 mod keys;
 mod logs;
@@ -48,6 +49,7 @@ async fn run_client(global: &Global, command: Command) -> Outcome {
         Command::Tokens(command) => tokens::run(global, command).await,
         Command::Migration(command) => migration::run(global, command).await,
         Command::Db(command) => db::run(global, command).await,
+        Command::Gen(command) => generate::run(global, command).await,
         Command::Logs(args) => logs::run(global, args).await,
         Command::Doctor => doctor::run(global).await,
         Command::Settings(args) => settings::run(global, args),

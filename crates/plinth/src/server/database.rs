@@ -1,11 +1,16 @@
 //! The PostgreSQL that the server works on: a private one that it manages, or a given one.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use plinth_db::Target;
 use plinth_log::{LogStore, Record, Source};
-use plinth_platform::DefaultDatabase;
+use plinth_platform::{DefaultDatabase, References};
 use plinth_postgres::{InstanceLock, LogEntry, Options, Server, binaries::Search};
+use plinth_project::ProjectRef;
 use plinth_settings::Settings;
 
 use super::runtime_dirs;
@@ -32,23 +37,30 @@ impl Database {
         settings: &Settings,
         url: Option<&str>,
         logs: &LogStore,
+        references: &Arc<OnceLock<References>>,
     ) -> Outcome<Self> {
         let given = settings.secret("plinth.database.url").map(|url| url.expose().to_owned());
         match url.map(str::to_owned).or(given) {
             Some(url) => Self::external(folder, &url).await,
-            None => Self::managed(folder, settings, logs).await,
+            None => Self::managed(folder, settings, logs, references).await,
         }
     }
 
-    async fn managed(folder: &Folder, settings: &Settings, logs: &LogStore) -> Outcome<Self> {
+    async fn managed(
+        folder: &Folder,
+        settings: &Settings,
+        logs: &LogStore,
+        references: &Arc<OnceLock<References>>,
+    ) -> Outcome<Self> {
         let mut options = Options::new(folder.state());
         options.binaries = Search {
             bin_dir: settings.opt_path("plinth.database.bin_dir").map(PathBuf::from),
             runtime_dirs: runtime_dirs(),
         };
         options.settings = settings.table("plinth.database.settings").clone();
-        let logs = logs.clone();
-        let server = Server::start(options, move |entry| logs.write(record(entry))).await?;
+        let (logs, references) = (logs.clone(), references.clone());
+        let on_log = move |entry| logs.write(record(entry, references.get()));
+        let server = Server::start(options, on_log).await?;
         Ok(Self::Managed(server))
     }
 
@@ -104,8 +116,9 @@ impl Database {
     }
 }
 
-/// A server's log entry as a record of project zero: one cluster serves all projects.
-fn record(entry: LogEntry) -> Record {
+/// A server's log entry as a record of the project whose database it concerns; what concerns
+/// none belongs to project zero.
+fn record(entry: LogEntry, references: Option<&References>) -> Record {
     use plinth_postgres::Level as From;
     let level = match entry.level {
         From::Debug => plinth_log::Level::Debug,
@@ -120,16 +133,29 @@ fn record(entry: LogEntry) -> Record {
         ("statement", entry.statement),
         ("sqlstate", entry.sqlstate),
         ("user", entry.user),
-        ("database", entry.database),
+        ("database", entry.database.clone()),
     ];
     let at = time::OffsetDateTime::from(entry.time);
     let mut record = Record::new(Source::Postgres, level, entry.message).at(at);
+    if let Some(project) = project_of(entry.database.as_deref(), references) {
+        record = record.project(project);
+    }
     for (name, value) in fields {
         if let Some(value) = value {
             record = record.field(name, value);
         }
     }
     record
+}
+
+fn project_of(database: Option<&str>, references: Option<&References>) -> Option<String> {
+    let references = references?;
+    let reference = match database {
+        Some(DEFAULT_DATABASE) => references.default.to_string(),
+        Some(name) => name.parse::<ProjectRef>().unwrap_or(references.platform.clone()).to_string(),
+        None => references.platform.to_string(),
+    };
+    Some(reference)
 }
 
 fn without_password(url: &str) -> String {

@@ -1,6 +1,9 @@
 //! One run of the server, from settings to the last drained request. Reads top to bottom.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use anyhow::Context;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
@@ -46,10 +49,12 @@ pub(super) async fn run(global: &Global, args: StartArgs, form: Form) -> Outcome
     };
 
     let (logs, log_writer) = open_logs(&folder, &settings)?;
-    let database =
-        Database::start(&folder, &settings, args.database_url.as_deref(), &logs).await?;
+    let references = Arc::new(OnceLock::new());
+    let url = args.database_url.as_deref();
+    let database = Database::start(&folder, &settings, url, &logs, &references).await?;
     let is_well_known = form == Form::Development && addresses.is_loopback();
     let platform = bootstrap(&folder, &settings, &database, &logs, is_well_known).await?;
+    _ = references.set(platform.references().clone());
     let registry = registry(&platform, &database, &settings, &logs, loader);
 
     let database_port = door.as_ref().map(FrontDoor::local_addr).transpose()?.map(|at| at.port());

@@ -1,0 +1,60 @@
+//! `POST /platform/projects/{ref}/bearer-jwt`: a token signed with the project's own key, for
+//! trying out policies and for servers that act as somebody.
+
+use axum::{Json, extract::State};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+
+use super::{
+    Operator,
+    body::{Body, Segments, name},
+};
+use crate::{Platform, PlatformError};
+
+/// Longer-lived tokens are what API keys are for.
+const LONGEST_SECONDS: i64 = 366 * 86_400;
+
+#[derive(Deserialize)]
+pub(super) struct TokenBody {
+    role: String,
+    #[serde(default)]
+    sub: Option<String>,
+    valid_for_seconds: i64,
+    /// More claims, which win over the others.
+    #[serde(default)]
+    payload: Map<String, Value>,
+}
+
+/// Owner only: such a token can be anybody.
+pub(super) async fn create(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Body(body): Body<TokenBody>,
+) -> Result<Json<Value>, PlatformError> {
+    operator.must_be_owner()?;
+    if !(1..=LONGEST_SECONDS).contains(&body.valid_for_seconds) {
+        return Err(PlatformError::Invalid("A token is valid for a second to a year".to_owned()));
+    }
+    let project = platform.open(&name(&text)?).await?;
+    let now = OffsetDateTime::now_utc().unix_timestamp();
+    let mut claims = json!({
+        "iss": format!("{}/auth/v1", platform.endpoints().api_url),
+        "aud": "authenticated",
+        "role": body.role,
+        "iat": now,
+        "exp": now + body.valid_for_seconds,
+    });
+    if let Some(sub) = body.sub {
+        claims["sub"] = sub.into();
+    }
+    for (claim, value) in body.payload {
+        claims[claim] = value;
+    }
+    let token = project.keys().keyset.sign(&claims);
+    let token = token.map_err(|error| PlatformError::Internal(Box::new(error)))?;
+    let details = json!({ "role": claims["role"], "sub": claims["sub"] });
+    platform.note(&operator, Some(project.reference()), "token.sign", details).await;
+    Ok(Json(json!({ "token": token })))
+}
