@@ -124,6 +124,10 @@ impl Installation {
             .arg(&folder)
             .current_dir(folder);
         command.env("PLINTH_RUNTIME_DIR", managed::runtime_dir());
+        // Whoever has a Plinth of their own does not mean this one.
+        for name in ["PLINTH_API_URL", "PLINTH_DATA_DIR", "PLINTH_DATABASE_URL"] {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Access {
     pub(crate) project: Option<ProjectRef>,
     /// Whoever sent the request, once known.
     pub(crate) caller: Option<Caller>,
+    /// Why it could not be served, for the record only.
+    pub(crate) error: Option<String>,
     answered: Option<(StatusCode, Duration)>,
     /// Bytes of the answer's body that were sent.
     pub(crate) bytes: u64,
@@ -72,6 +74,7 @@ impl Access {
             service: "edge",
             project: None,
             caller: None,
+            error: None,
             answered: None,
             bytes: 0,
         }
@@ -125,6 +128,9 @@ impl Access {
             .field("host", self.host.as_str());
         if let Some(agent) = &self.user_agent {
             record = record.field("user_agent", String::from_utf8_lossy(agent.as_bytes()));
+        }
+        if let Some(error) = &self.error {
+            record = record.field("error", error.as_str());
         }
         if let Some(caller) = &self.caller {
             record = record.field("role", caller.role());

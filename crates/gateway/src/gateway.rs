@@ -1,34 +1,30 @@
-//! One request through the edge (design §2).
+//! The edge as a value: its parts, and the frame around every request.
 //!
-//! Project, credentials and caller are found here and travel as extensions; the service's router
-//! does the rest. Nobody is refused for a credential: a bad one is a value too.
+//! The frame gives the request its name, catches panics, compresses the answer and keeps the
+//! record; what happens inside is [`crate::passage`].
 
 use std::sync::Arc;
 
 use axum::{
-    BoxError, Router,
-    body::Body,
-    extract::{DefaultBodyLimit, OriginalUri},
+    BoxError,
+    extract::OriginalUri,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{Method, Request, Uri, header::CONTENT_TYPE, request::Parts, uri::PathAndQuery};
+use http::{Method, Request};
 use plinth_log::LogStore;
-use plinth_project::{Credentials, OpenError, Project, ProjectName, ProjectRef, RequestId};
-use tower::Service;
+use plinth_project::ProjectRef;
 
 use crate::{
-    BodyLimit, GatewayConfig, Metrics, Mounts, Peer, PublicUrl, ReadyCheck, Resolve, TrackedBody,
+    GatewayConfig, Metrics, Mounts, Peer, ReadyCheck, Resolve, TrackedBody,
     access::{Access, Sink},
     compression::Accepted,
-    destination::{Addressed, Destination, Names, below},
+    destination::{Destination, Names},
     error::EdgeError,
-    instance,
-    limits::{LimitedBody, head_bytes, within},
-    metrics,
-    mounts::{Mount, TimeLimit},
     origin::Origin,
-    panics, request_id, sandbox,
+    panics,
+    passage::Passage,
+    request_id,
 };
 
 /// Everything that the edge is made of.
@@ -53,23 +49,13 @@ pub struct GatewayParts {
 #[derive(Clone)]
 pub struct Gateway(Arc<Inner>);
 
-struct Inner {
-    config: GatewayConfig,
-    mounts: Mounts,
-    resolver: Arc<dyn Resolve>,
-    sink: Arc<Sink>,
-    metrics: Option<Metrics>,
-    ready: ReadyCheck,
-}
-
-/// What the way of one request knows about it.
-struct Passage<'a> {
-    inner: &'a Inner,
-    origin: Origin,
-    id: RequestId,
-    /// The target as it arrived.
-    uri: Uri,
-    access: &'a mut Access,
+pub(crate) struct Inner {
+    pub(crate) config: GatewayConfig,
+    pub(crate) mounts: Mounts,
+    pub(crate) resolver: Arc<dyn Resolve>,
+    pub(crate) sink: Arc<Sink>,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) ready: ReadyCheck,
 }
 
 impl Gateway {
@@ -147,7 +133,8 @@ impl Gateway {
 }
 
 impl Inner {
-    fn locate<'a>(&self, host: &str, path: &'a str) -> Destination<'a> {
+    /// Where a request goes.
+    pub(crate) fn locate<'a>(&self, host: &str, path: &'a str) -> Destination<'a> {
         let names = Names {
             domain: self.config.domain.as_deref(),
             custom_domain: &|host| self.resolver.custom_domain(host),
@@ -157,265 +144,9 @@ impl Inner {
     }
 }
 
-impl Passage<'_> {
-    async fn answer<B>(self, parts: Parts, body: B) -> Result<Response, EdgeError>
-    where
-        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let inner = self.inner;
-        let limit = inner.config.max_header_bytes;
-        if head_bytes(&parts) > limit {
-            return Err(EdgeError::HeadersTooLarge { limit });
-        }
-        let uri = self.uri.clone();
-        let path = below(uri.path(), inner.config.base_path()).unwrap_or(uri.path());
-        if path == "/health" {
-            self.access.service = "instance";
-            return Ok(instance::health());
-        }
-        match inner.locate(&self.origin.host, path) {
-            Destination::Instance => self.instance(parts, body, path).await,
-            Destination::NoProject(name) => Err(EdgeError::ProjectNotFound(name.to_owned())),
-            Destination::Project {
-                name,
-                addressed,
-                path,
-            } => match inner.mounts.find(path) {
-                Some((mount, rest)) => {
-                    self.access.service = mount.source.as_str();
-                    self.project(parts, body, &name, addressed, mount, rest)
-                        .await
-                }
-                None => Err(EdgeError::NotFound {
-                    method: parts.method,
-                    path: uri.path().to_owned(),
-                }),
-            },
-        }
-    }
-
-    async fn instance<B>(self, parts: Parts, body: B, path: &str) -> Result<Response, EdgeError>
-    where
-        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let inner = self.inner;
-        self.access.service = "instance";
-        match path {
-            "/ready" => return Ok(instance::ready(&inner.ready).await),
-            "/metrics" => {
-                let render = || {
-                    let projects = inner.resolver.open_projects();
-                    metrics::render(inner.metrics.as_ref(), &inner.sink.logs, &projects)
-                };
-                return Ok(instance::metrics(&inner.config, &parts.headers, render));
-            }
-            _ => {}
-        }
-        let router = match path {
-            "/" => &inner.mounts.landing,
-            _ => &inner.mounts.platform,
-        };
-        self.access.service = "platform";
-        let limit = BodyLimit::new(inner.config.max_body_bytes);
-        let request = self.request(parts, body, path, Addressed::Bare, &limit);
-        let call = call(router, request);
-        let response = within(Some(inner.config.request_timeout), &limit, call).await;
-        Ok(explain_size(response.ok_or(EdgeError::TimedOut)?, &limit))
-    }
-
-    async fn project<B>(
-        mut self,
-        parts: Parts,
-        body: B,
-        name: &ProjectName,
-        addressed: Addressed<'_>,
-        mount: &Mount,
-        path: &str,
-    ) -> Result<Response, EdgeError>
-    where
-        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let config = &self.inner.config;
-        let limit = BodyLimit::new(config.max_body_bytes);
-        let patience = match mount.time_limit {
-            TimeLimit::Configured => Some(config.request_timeout),
-            TimeLimit::Own(own) => own,
-        };
-        let work = async {
-            let project = self.open(name).await?;
-            let mut request = self.request(parts, body, path, addressed, &limit);
-            self.identify(&mut request, project);
-            Ok::<_, EdgeError>(call(&mount.router, request).await)
-        };
-        let response = within(patience, &limit, work)
-            .await
-            .ok_or(EdgeError::TimedOut)?;
-        let mut response = explain_size(response?, &limit);
-        if mount.has_foreign_pages {
-            sandbox::apply(&mut response);
-        }
-        Ok(response)
-    }
-
-    async fn open(&mut self, name: &ProjectName) -> Result<Project, EdgeError> {
-        match self.inner.resolver.project(name).await {
-            Ok(project) => {
-                self.access.project = Some(project.reference().clone());
-                Ok(project)
-            }
-            Err(error) => {
-                if let OpenError::Paused(reference) | OpenError::NotReady(reference) = &error {
-                    self.access.project = Some(reference.clone());
-                }
-                if let OpenError::Broken(..) | OpenError::Unavailable(_) = &error {
-                    self.access
-                        .fault("a project could not be opened", &error.to_string());
-                }
-                Err(EdgeError::from(&error))
-            }
-        }
-    }
-
-    /// The request as a service sees it: its own path, and what we know as extensions.
-    fn request<B>(
-        &self,
-        mut parts: Parts,
-        body: B,
-        path: &str,
-        addressed: Addressed<'_>,
-        limit: &BodyLimit,
-    ) -> Request<Body>
-    where
-        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let public_url = PublicUrl::of(&self.inner.config, &self.origin, addressed);
-        parts.uri = with_path(&self.uri, path);
-        self.origin.rewrite(&mut parts.headers);
-        if let Some(value) = request_id::header_value(&self.id) {
-            parts.headers.insert(request_id::HEADER, value);
-        }
-        parts.extensions.insert(OriginalUri(self.uri.clone()));
-        parts.extensions.insert(self.id.clone());
-        parts.extensions.insert(self.origin.client);
-        parts.extensions.insert(public_url);
-        parts.extensions.insert(limit.clone());
-        let body = match body.is_end_stream() {
-            true => Body::empty(),
-            false => Body::new(LimitedBody::new(body, limit.clone())),
-        };
-        let mut request = Request::from_parts(parts, body);
-        DefaultBodyLimit::disable().apply(&mut request);
-        request
-    }
-
-    /// Adds the project and whoever calls.
-    fn identify(&mut self, request: &mut Request<Body>, project: Project) {
-        let key = request.uri().query().and_then(query_key);
-        let now = time::OffsetDateTime::now_utc().unix_timestamp();
-        let credentials = Credentials::read(&project, request.headers(), key.as_deref(), now);
-        let caller = credentials.caller();
-        self.access.caller = caller.as_ref().ok().cloned();
-        let extensions = request.extensions_mut();
-        extensions.insert(project);
-        extensions.insert(credentials);
-        extensions.insert(caller);
-    }
-}
-
-async fn call(router: &Router, request: Request<Body>) -> Response {
-    // A router is always ready and never fails.
-    match router.clone().call(request).await {
-        Ok(response) => response,
-        Err(impossible) => match impossible {},
-    }
-}
-
 async fn not_found(method: Method, OriginalUri(uri): OriginalUri) -> EdgeError {
     EdgeError::NotFound {
         method,
         path: uri.path().to_owned(),
-    }
-}
-
-/// Where a service left the refusal of a large body to axum, which answers in plain text, the
-/// edge says it as JSON. A service's own words stay.
-fn explain_size(response: Response, limit: &BodyLimit) -> Response {
-    if !limit.is_exceeded() || !(response.status().is_client_error()) {
-        return response;
-    }
-    let content_type = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .map(|value| value.as_bytes());
-    if content_type.is_some_and(|kind| !kind.starts_with(b"text/plain")) {
-        return response;
-    }
-    EdgeError::BodyTooLarge {
-        limit: limit.max_bytes(),
-    }
-    .into_response()
-}
-
-/// The same target with another path; the query stays byte for byte.
-fn with_path(uri: &Uri, path: &str) -> Uri {
-    if uri.path() == path {
-        return uri.clone();
-    }
-    let target = match uri.query() {
-        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")),
-        None => PathAndQuery::try_from(path),
-    };
-    let mut parts = uri.clone().into_parts();
-    // A part of a valid target that begins with a slash is a valid target itself.
-    parts.path_and_query = target.ok();
-    Uri::from_parts(parts).unwrap_or_else(|_| uri.clone())
-}
-
-/// The parameter `apikey`, which browsers use where they cannot send headers.
-fn query_key(query: &str) -> Option<std::borrow::Cow<'_, str>> {
-    // Most queries have none; looking for the word is cheaper than decoding.
-    if !query.contains("apikey") {
-        return None;
-    }
-    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    pairs
-        .find(|(name, _)| name == "apikey")
-        .map(|(_, value)| value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_path_changes_and_the_query_stays() {
-        let check = |uri: &'static str, path, expected: &str| {
-            assert_eq!(
-                with_path(&Uri::from_static(uri), path).to_string(),
-                expected
-            );
-        };
-        check("/auth/v1/user?a=%2F&b", "/user", "/user?a=%2F&b");
-        check("/auth/v1", "/", "/");
-        check(
-            "/storage/v1/object//a%20b",
-            "/object//a%20b",
-            "/object//a%20b",
-        );
-        check("http://a.example/auth/v1/x", "/x", "http://a.example/x");
-    }
-
-    #[test]
-    fn the_key_is_found_in_the_query() {
-        assert_eq!(
-            query_key("vsn=1.0.0&apikey=sb_a%2Bb&x").as_deref(),
-            Some("sb_a+b")
-        );
-        assert_eq!(query_key("my_apikey=x"), None);
-        assert_eq!(query_key("select=*"), None);
     }
 }

@@ -26,6 +26,7 @@ mod mounts;
 mod network;
 mod origin;
 mod panics;
+mod passage;
 mod public_url;
 mod request_id;
 mod resolve;

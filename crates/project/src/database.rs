@@ -46,14 +46,61 @@ impl Service {
 pub struct ProjectDb(Arc<Inner>);
 
 struct Inner {
-    reference: ProjectRef,
-    admin: Target,
-    logins: Logins,
-    has_owner_login: bool,
+    way_in: WayIn,
     config: PoolConfig,
     pools: Mutex<HashMap<PoolKind, Pool>>,
     /// Held for reading while a connection is out; copying the database takes it for writing.
     gate: Arc<RwLock<()>>,
+}
+
+/// Which logins there are.
+enum WayIn {
+    /// Three of the project's own, and the cluster's administrating role.
+    Platform { reference: ProjectRef, admin: Target, logins: Logins, has_owner_login: bool },
+    /// One, for everything: a service that runs alone in place of another program.
+    Alone(Target),
+}
+
+impl WayIn {
+    fn caller(&self) -> Target {
+        match self {
+            Self::Platform { .. } => self.login(LoginKind::Authenticator),
+            Self::Alone(target) => target.clone(),
+        }
+    }
+
+    fn service(&self, service: Service) -> Target {
+        match self {
+            Self::Platform { .. } => {
+                self.login(LoginKind::Service).options(&format!("-c role={}", service.role()))
+            }
+            Self::Alone(target) => target.clone(),
+        }
+    }
+
+    fn owner(&self) -> Target {
+        match self {
+            Self::Platform { has_owner_login: true, .. } => self.login(LoginKind::Owner),
+            Self::Platform { admin, .. } => admin.options("-c role=postgres"),
+            Self::Alone(target) => target.clone(),
+        }
+    }
+
+    fn admin(&self) -> Target {
+        match self {
+            Self::Platform { admin, .. } => admin.clone(),
+            Self::Alone(target) => target.clone(),
+        }
+    }
+
+    fn login(&self, kind: LoginKind) -> Target {
+        match self {
+            Self::Platform { reference, admin, logins, .. } => {
+                admin.login(&kind.role_name(reference), logins.password(kind).expose())
+            }
+            Self::Alone(target) => target.clone(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,15 +119,22 @@ impl ProjectDb {
         logins: Logins,
         config: PoolConfig,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let way_in = WayIn::Platform {
             reference: reference.clone(),
             admin: admin.database(database),
             logins,
             has_owner_login: cluster.has_owner_logins,
-            config,
-            pools: Mutex::default(),
-            gate: Arc::default(),
-        }))
+        };
+        Self::with(way_in, config)
+    }
+
+    /// One login for everything, as a service alone has it.
+    pub fn alone(target: Target, config: PoolConfig) -> Self {
+        Self::with(WayIn::Alone(target), config)
+    }
+
+    fn with(way_in: WayIn, config: PoolConfig) -> Self {
+        Self(Arc::new(Inner { way_in, config, pools: Mutex::default(), gate: Arc::default() }))
     }
 
     /// Work as `caller`: role, claims and request settings travel with the statement.
@@ -104,15 +158,12 @@ impl ProjectDb {
 
     /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.
     pub async fn as_owner(&self) -> Result<Client, DbError> {
-        if self.0.has_owner_login {
-            return self.login(LoginKind::Owner).connect().await;
-        }
-        self.0.admin.options("-c role=postgres").connect().await
+        self.0.way_in.owner().connect().await
     }
 
     /// Privileged: a connection of its own with the administrating role.
     pub async fn as_admin(&self) -> Result<Client, DbError> {
-        self.0.admin.connect().await
+        self.0.way_in.admin().connect().await
     }
 
     /// Stops lending connections, waits for those that are out, and closes all: what copying or
@@ -148,20 +199,12 @@ impl ProjectDb {
         let mut pools = self.pools();
         let pool = pools.entry(kind).or_insert_with(|| {
             let target = match kind {
-                PoolKind::Caller => self.login(LoginKind::Authenticator),
-                PoolKind::Service(service) => {
-                    let options = format!("-c role={}", service.role());
-                    self.login(LoginKind::Service).options(&options)
-                }
+                PoolKind::Caller => self.0.way_in.caller(),
+                PoolKind::Service(service) => self.0.way_in.service(service),
             };
             Pool::new(target, self.0.config)
         });
         pool.clone()
-    }
-
-    fn login(&self, kind: LoginKind) -> Target {
-        let name = kind.role_name(&self.0.reference);
-        self.0.admin.login(&name, self.0.logins.password(kind).expose())
     }
 
     fn pools(&self) -> std::sync::MutexGuard<'_, HashMap<PoolKind, Pool>> {

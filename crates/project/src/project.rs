@@ -48,7 +48,8 @@ pub trait FromSettings: Send + Sync + 'static {
 }
 
 impl Project {
-    pub(crate) fn new(
+    /// A project made of its parts: by the registry, or for a service that runs alone.
+    pub fn new(
         reference: ProjectRef,
         kind: ProjectKind,
         db: ProjectDb,

@@ -1,6 +1,11 @@
 //! A gateway on a real port, with tiny routers behind it.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "each test file uses its own part of this"
+)]
 
 mod client;
 mod projects;

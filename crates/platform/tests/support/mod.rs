@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use plinth_db::{PoolConfig, Target};
+use plinth_db::{PoolConfig, Target, migrate::MigrationSet};
 use plinth_log::{LogStore, WriterThread};
 use plinth_platform::{Bootstrap, DefaultDatabase, Endpoints, GivenKeys, Platform, ProjectRequest};
 use plinth_project::{
@@ -56,19 +56,7 @@ impl TestPlatform {
             logs: logs.clone(),
         };
         let platform = bootstrap.run().await.expect("a prepared cluster");
-        let registry = Registry::new(RegistryParts {
-            directory: Arc::new(platform.clone()),
-            admin: server.admin(),
-            cluster: platform.cluster().clone(),
-            schemas: system_schemas(),
-            pool: PoolConfig { size: 4, ..PoolConfig::default() },
-            logs: logs.clone(),
-            settings_for: Box::new(|record| {
-                assert_ne!(record.name, "", "a record is complete");
-                let loaded = Loader::new().stored(record.settings.clone()).load()?;
-                Ok::<Settings, _>(loaded.settings)
-            }),
-        });
+        let registry = registry(&platform, &logs, system_schemas()).await;
         platform.attach(
             registry.clone(),
             Endpoints {
@@ -87,6 +75,13 @@ impl TestPlatform {
             _writer: writer.start().expect("a log writer"),
             _folder: folder,
         }
+    }
+
+    /// Another registry over the same projects, as a newer program would have it.
+    pub async fn registry_with(&self, set: MigrationSet) -> Registry {
+        let mut schemas = system_schemas();
+        schemas.push(set);
+        registry(&self.platform, &self.logs, schemas).await
     }
 
     /// A new project, by its name.
@@ -112,6 +107,21 @@ impl TestPlatform {
     pub async fn login(&self, user: &str, password: &str, database: &str) -> Target {
         TestServer::shared().await.admin().login(user, password).database(database)
     }
+}
+
+async fn registry(platform: &Platform, logs: &LogStore, schemas: Vec<MigrationSet>) -> Registry {
+    Registry::new(RegistryParts {
+        directory: Arc::new(platform.clone()),
+        admin: TestServer::shared().await.admin(),
+        cluster: platform.cluster().clone(),
+        schemas,
+        pool: PoolConfig { size: 4, ..PoolConfig::default() },
+        logs: logs.clone(),
+        settings_for: Box::new(|record| {
+            let loaded = Loader::new().stored(record.settings.clone()).load()?;
+            Ok::<Settings, _>(loaded.settings)
+        }),
+    })
 }
 
 pub fn now() -> i64 {

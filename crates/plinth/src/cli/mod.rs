@@ -18,7 +18,7 @@ mod status;
 mod stop;
 mod tokens;
 
-pub(crate) use args::{Cli, Command, Global, PortChoice, ServeArgs, StartArgs};
+pub(crate) use args::{Cli, Command, Global, PortChoice, ServeArgs, ServiceName, StartArgs};
 pub(crate) use client::Client;
 pub(crate) use output::{Format, print_pairs};
 

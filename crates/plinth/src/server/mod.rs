@@ -4,6 +4,7 @@
 //! nothing is spawned and forgotten.
 
 mod address;
+mod alone;
 mod background;
 mod banner;
 mod database;
@@ -18,7 +19,7 @@ mod serving;
 use std::path::PathBuf;
 
 use crate::{
-    cli::{Global, ServeArgs, StartArgs},
+    cli::{Global, ServeArgs, ServiceName, StartArgs},
     failure::{Failure, Outcome},
 };
 
@@ -43,8 +44,13 @@ pub(crate) fn start(global: &Global, args: StartArgs) -> Outcome {
 pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
     match args.service {
         None => run(global, args.start, Form::Production),
+        Some(ServiceName::Auth) => {
+            observe::init(Form::Production, global.debug);
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            runtime.block_on(alone::serve_auth())
+        }
         Some(service) => Err(Failure::usage(format!(
-            "{} cannot be served alone yet",
+            "this plinth has no {} service yet",
             format!("{service:?}").to_lowercase()
         ))
         .next_step("`plinth serve` runs everything that there is.")),

@@ -222,7 +222,7 @@ fn settings_for(loader: &Loader, record: &ProjectRecord) -> Result<Settings, Loa
 }
 
 /// Ctrl-C, or what systemd and `plinth stop` send.
-async fn wait_for_signal() -> Outcome {
+pub(super) async fn wait_for_signal() -> Outcome {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {

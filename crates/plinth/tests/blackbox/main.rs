@@ -1,0 +1,21 @@
+//! The whole program, driven as people and machines drive it: its command line, its ports, its
+//! signals, and what happens when the world around it fails. One executable, so that all tests
+//! share the machine's cores.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod commands;
+mod database_crash;
+mod external_database;
+mod failing_migrations;
+mod front_door;
+mod keys_and_tokens;
+mod production;
+mod project_folder;
+mod projects;
+mod refused_starts;
+mod resolution;
+mod server_crash;
+mod settings;
+mod start_and_stop;

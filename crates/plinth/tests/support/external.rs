@@ -1,0 +1,104 @@
+//! A stock PostgreSQL that Plinth did not make.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use super::{eventually, free_port, kill, try_rows, wait_for_exit};
+
+const BIN_DIR: &str = "/usr/lib/postgresql/15/bin";
+const PASSWORD: &str = "stock-password";
+
+/// A cluster as a distribution makes it: superuser `postgres`, passwords, TCP.
+pub struct ExternalPostgres {
+    port: u16,
+    child: Child,
+    _folder: TempDir,
+}
+
+impl ExternalPostgres {
+    /// Starts one with a database `app`, or tells that the programs are missing.
+    pub fn start() -> Option<Self> {
+        let bin_dir = Path::new(BIN_DIR);
+        if !bin_dir.join("initdb").exists() {
+            return None;
+        }
+        let folder = tempfile::Builder::new().prefix("plinth-stock-").tempdir().expect("a folder");
+        let (uid, gid) = account()?;
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("its mode");
+        chown(folder.path(), Some(uid), Some(gid)).expect("its owner");
+        let (data, password) = (folder.path().join("data"), folder.path().join("password"));
+        fs::write(&password, PASSWORD).expect("a file");
+        fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).expect("its mode");
+        let made = as_account(uid, gid, bin_dir.join("initdb"), folder.path())
+            .args(["-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "-N", "--pwfile"])
+            .arg(&password)
+            .arg("-D")
+            .arg(&data)
+            .output()
+            .expect("initdb runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = free_port();
+        let child = as_account(uid, gid, bin_dir.join("postgres"), folder.path())
+            .arg("-D")
+            .arg(&data)
+            .args(["-p", &port.to_string(), "-k"])
+            .arg(folder.path())
+            .args(["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"])
+            // Nobody reads what it says, and a full pipe would stop it.
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("postgres runs");
+        let server = Self { port, child, _folder: folder };
+        let url = server.url("postgres");
+        eventually(Duration::from_secs(30), "the stock PostgreSQL is ready", || {
+            try_rows(&url, "select 1").ok()
+        });
+        try_rows(&url, "create database app").expect("a database");
+        Some(server)
+    }
+
+    /// Its superuser on a database.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgresql://postgres:{PASSWORD}@127.0.0.1:{}/{database}", self.port)
+    }
+}
+
+impl Drop for ExternalPostgres {
+    fn drop(&mut self) {
+        kill(self.child.id(), Signal::INT);
+        if wait_for_exit(&mut self.child, Duration::from_secs(10)).is_none() {
+            _ = self.child.kill();
+            _ = self.child.wait();
+        }
+    }
+}
+
+/// Who runs it: whoever runs the tests, unless that is root.
+fn account() -> Option<(u32, u32)> {
+    let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
+    if !uid.is_root() {
+        return Some((uid.as_raw(), gid.as_raw()));
+    }
+    let passwd = fs::read_to_string("/etc/passwd").ok()?;
+    let line = passwd.lines().find(|line| line.starts_with("postgres:"))?;
+    let mut fields = line.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+fn as_account(uid: u32, gid: u32, program: PathBuf, folder: &Path) -> Command {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(program);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    if rustix::process::getuid().is_root() {
+        command.uid(uid).gid(gid);
+    }
+    command
+}

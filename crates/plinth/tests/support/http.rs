@@ -1,0 +1,128 @@
+//! A small HTTP/1.1 client that shows everything: one request per connection.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server's address, and headers that go with every request.
+#[derive(Clone)]
+pub struct Http {
+    authority: String,
+    headers: String,
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    head: String,
+    pub body: String,
+}
+
+impl Http {
+    pub fn new(url: &str) -> Self {
+        let authority = url.strip_prefix("http://").expect("a plain URL").to_owned();
+        Self { authority, headers: String::new() }
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push_str(&format!("{name}: {value}\r\n"));
+        self
+    }
+
+    pub fn token(self, token: &str) -> Self {
+        self.header("Authorization", &format!("Bearer {token}"))
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, "").expect("an answer")
+    }
+
+    pub fn post(&self, path: &str, body: &str) -> Answer {
+        self.send("POST", path, body).expect("an answer")
+    }
+
+    /// As `get`, where the connection itself may fail.
+    pub fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Answer> {
+        let Self { authority, headers } = self;
+        let host = if headers.contains("Host: ") { "" } else { &format!("Host: {authority}\r\n") };
+        let length = body.len();
+        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        self.exchange(&format!(
+            "{method} {path} HTTP/1.1\r\n{host}{headers}{kind}Content-Length: {length}\r\n\
+             Connection: close\r\n\r\n{body}"
+        ))
+    }
+
+    /// Sends bytes as they are.
+    pub fn exchange(&self, request: &str) -> std::io::Result<Answer> {
+        let mut stream = TcpStream::connect(&self.authority)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        // A server that refuses early closes before everything is written.
+        _ = stream.write_all(request.as_bytes());
+        let mut bytes = Vec::new();
+        let read = stream.read_to_end(&mut bytes);
+        if bytes.is_empty() {
+            read?;
+        }
+        Answer::parse(&bytes)
+            .ok_or_else(|| std::io::Error::other(format!("no HTTP in {} bytes", bytes.len())))
+    }
+}
+
+impl Answer {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(bytes);
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        let mut answer = Self { status, head: head.to_owned(), body: body.to_owned() };
+        if answer.header("transfer-encoding") == Some("chunked") {
+            answer.body = joined(body)?;
+        }
+        Some(answer)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then_some(value.trim())
+        })
+    }
+
+    #[track_caller]
+    pub fn expect_status(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The member that names an error.
+    #[track_caller]
+    pub fn code(&self) -> String {
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// The chunks of a body without their lengths.
+fn joined(mut chunks: &str) -> Option<String> {
+    let mut body = String::new();
+    loop {
+        let (length, rest) = chunks.split_once("\r\n")?;
+        let length = usize::from_str_radix(length.trim(), 16).ok()?;
+        if length == 0 {
+            return Some(body);
+        }
+        body.push_str(rest.get(..length)?);
+        chunks = rest.get(length..)?.strip_prefix("\r\n")?;
+    }
+}

@@ -1,0 +1,47 @@
+//! What the tests of the whole program share: a folder, a server in it, and ways to look at both.
+//!
+//! Everything goes through the real executable and real sockets. Whatever a test starts ends with
+//! it, also when it fails; then the server's own words are shown.
+
+mod ended;
+mod external;
+mod folder;
+mod http;
+mod instance;
+mod mount;
+mod process;
+mod sql;
+
+use std::time::{Duration, Instant};
+
+pub use ended::{Ended, plinth, run_to_end};
+pub use external::ExternalPostgres;
+pub use folder::Folder;
+pub use http::{Answer, Http};
+pub use instance::Instance;
+pub use mount::Mount;
+pub use process::{is_alive, kill, postgres_processes, wait_for_exit};
+pub use sql::{psql, rows, try_rows, value};
+
+/// Waits for something that must come true, looking every few milliseconds.
+pub fn eventually<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < limit, "not within {limit:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Says why a test proves nothing on this machine.
+pub fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+}
+
+/// A port that nobody uses right now.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}

@@ -1,0 +1,61 @@
+//! SQL over the wire: with a driver for looking, with psql where psql is the point.
+
+use std::{process::Command, time::Duration};
+
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+
+use super::{Ended, run_to_end};
+
+/// Rows as text; the columns of a row are joined by `|`.
+pub fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime for one query");
+    runtime.block_on(async {
+        let (client, connection) =
+            tokio_postgres::connect(url, NoTls).await.map_err(|error| told(&error))?;
+        let driver = tokio::spawn(connection);
+        let answer = client.simple_query(sql).await.map_err(|error| told(&error));
+        drop(client);
+        _ = driver.await;
+        let row = |message: SimpleQueryMessage| match message {
+            SimpleQueryMessage::Row(row) => {
+                let cells = (0..row.len()).map(|at| row.get(at).unwrap_or("null"));
+                Some(cells.collect::<Vec<_>>().join("|"))
+            }
+            _ => None,
+        };
+        Ok(answer?.into_iter().filter_map(row).collect())
+    })
+}
+
+#[track_caller]
+pub fn rows(url: &str, sql: &str) -> Vec<String> {
+    try_rows(url, sql).unwrap_or_else(|error| panic!("{error}\nin {sql}"))
+}
+
+/// The only value of the only row.
+#[track_caller]
+pub fn value(url: &str, sql: &str) -> String {
+    let mut rows = rows(url, sql);
+    assert_eq!(rows.len(), 1, "{rows:?} from {sql}");
+    rows.remove(0)
+}
+
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(error) => format!("{}: {}", error.code().code(), error.message()),
+        None => format!("{error:?}"),
+    }
+}
+
+/// psql with this connection string, or `None` where there is none.
+pub fn psql(url: &str, args: &[&str]) -> Option<Ended> {
+    if Command::new("psql").arg("--version").output().is_err() {
+        return None;
+    }
+    let mut command = Command::new("psql");
+    command.args(["-X", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1"]).args(args).arg(url);
+    Some(run_to_end(&mut command, None, Duration::from_secs(30)))
+}
