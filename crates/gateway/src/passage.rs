@@ -151,10 +151,13 @@ impl Passage<'_> {
                 if let OpenError::Paused(reference) | OpenError::NotReady(reference) = &error {
                     self.access.project = Some(reference.clone());
                 }
-                if let OpenError::Broken(..) | OpenError::Unavailable(_) = &error {
-                    tracing::debug!(request_id = %self.id, "a project could not be opened: {error}");
-                    self.access.error = Some(error.to_string());
+                match &error {
+                    // An operator must act, so it is said aloud; an absent database is known.
+                    OpenError::Broken(..) => tracing::error!(request_id = %self.id, "{error}"),
+                    OpenError::Unavailable(_) => {}
+                    _ => return Err(EdgeError::from(&error)),
                 }
+                self.access.error = Some(error.to_string());
                 Err(EdgeError::from(&error))
             }
         }

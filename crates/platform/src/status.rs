@@ -77,8 +77,8 @@ impl Platform {
         let row = self.load_project(project).await?;
         let endpoints = self.endpoints();
         let Some((host, port)) = &endpoints.database else {
-            let url = endpoints.external_database.clone().unwrap_or_default();
-            return Ok(Secret::new(url));
+            let url = endpoints.external_database.as_deref().unwrap_or_default();
+            return Ok(Secret::new(with_database(url, &row.database)));
         };
         let password = self.owner_password(&row.reference).await?;
         let user = match row.kind {
@@ -118,5 +118,29 @@ impl Platform {
         let any = live.peek().copied();
         let first = live.find(|key| key.name == FIRST_KEY_NAME).or(any);
         Ok(first.map(|key| key.value.expose().to_owned()).unwrap_or_default())
+    }
+}
+
+/// The same server, another database.
+fn with_database(url: &str, database: &str) -> String {
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let base = match base.find("://").and_then(|at| base[at + 3..].find('/').map(|end| at + 3 + end)) {
+        Some(slash) => &base[..slash],
+        None => base,
+    };
+    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+    format!("{base}/{database}{query}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_database_of_the_same_server_keeps_the_rest_of_the_url() {
+        let check = |url, expected| assert_eq!(with_database(url, "other"), expected);
+        check("postgresql://u@h:1/app", "postgresql://u@h:1/other");
+        check("postgresql://u@h/app?sslmode=require", "postgresql://u@h/other?sslmode=require");
+        check("postgresql://u@h", "postgresql://u@h/other");
     }
 }

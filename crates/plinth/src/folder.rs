@@ -87,10 +87,20 @@ impl Folder {
         self.state.join("running.json")
     }
 
-    /// What the last server that started here wrote about itself.
+    /// The server that runs here now.
     pub(crate) fn running(&self) -> Option<Running> {
         let text = fs::read_to_string(self.running_file()).ok()?;
-        serde_json::from_str(&text).ok()
+        let running: Running = serde_json::from_str(&text).ok()?;
+        (running.is_alive() && self.is_locked()).then_some(running)
+    }
+
+    /// A killed server leaves its notes behind, and its process id may since belong to another
+    /// program; the lock ends with its holder.
+    fn is_locked(&self) -> bool {
+        match fs::File::open(self.state.join("lock")) {
+            Ok(file) => matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)),
+            Err(_) => false,
+        }
     }
 
     pub(crate) fn write_running(&self, running: &Running) -> Outcome {
@@ -129,8 +139,16 @@ impl Running {
     /// Whether that process still lives.
     pub(crate) fn is_alive(&self) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
-        pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+        let exists = pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
+        exists && !has_ended(self.pid)
     }
+}
+
+/// A process that ended keeps its number until its parent asks for it, which some never do.
+fn has_ended(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    state.is_some_and(|state| state.starts_with(['Z', 'X']))
 }
 
 /// Two ports that belong together.

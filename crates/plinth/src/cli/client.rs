@@ -43,7 +43,7 @@ impl Client {
             return Ok(Self(Way::Remote { base, token }));
         }
         let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
-        match folder.running().filter(|running| running.is_alive()) {
+        match folder.running() {
             Some(running) => Ok(Self(Way::Socket(running.control_socket))),
             None => Err(not_running(&folder)),
         }

@@ -21,7 +21,7 @@ const LOW_DISK_BYTES: u64 = 1 << 30;
 
 pub(super) async fn run(global: &Global) -> Outcome {
     let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
-    let running = folder.running().is_some_and(|running| running.is_alive());
+    let running = folder.running().is_some();
     let mut checks = Vec::new();
     let settings = check_settings(&folder, &mut checks);
     if let Some(settings) = &settings {

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(global: &Global) -> Outcome {
     let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
-    let Some(running) = folder.running().filter(|running| running.is_alive()) else {
+    let Some(running) = folder.running() else {
         eprintln!("Nothing runs for {}.", folder.root.display());
         return Ok(());
     };

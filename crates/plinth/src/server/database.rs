@@ -11,9 +11,8 @@ use plinth_log::{LogStore, Record, Source};
 use plinth_platform::{DefaultDatabase, References};
 use plinth_postgres::{InstanceLock, LogEntry, Options, Server, binaries::Search};
 use plinth_project::ProjectRef;
-use plinth_settings::Settings;
 
-use super::runtime_dirs;
+use super::{entrance::Entrance, runtime_dirs};
 use crate::{
     failure::{Failure, Kind, Outcome},
     folder::Folder,
@@ -33,26 +32,23 @@ pub(super) enum Database {
 
 impl Database {
     pub(super) async fn start(
-        folder: &Folder,
-        settings: &Settings,
-        url: Option<&str>,
+        entrance: &Entrance,
         logs: &LogStore,
         references: &Arc<OnceLock<References>>,
     ) -> Outcome<Self> {
-        let given = settings.secret("plinth.database.url").map(|url| url.expose().to_owned());
-        match url.map(str::to_owned).or(given) {
-            Some(url) => Self::external(folder, &url).await,
-            None => Self::managed(folder, settings, logs, references).await,
+        match &entrance.database_url {
+            Some(url) => Self::external(&entrance.folder, url).await,
+            None => Self::managed(entrance, logs, references).await,
         }
     }
 
     async fn managed(
-        folder: &Folder,
-        settings: &Settings,
+        entrance: &Entrance,
         logs: &LogStore,
         references: &Arc<OnceLock<References>>,
     ) -> Outcome<Self> {
-        let mut options = Options::new(folder.state());
+        let settings = &entrance.settings;
+        let mut options = Options::new(entrance.folder.state());
         options.binaries = Search {
             bin_dir: settings.opt_path("plinth.database.bin_dir").map(PathBuf::from),
             runtime_dirs: runtime_dirs(),

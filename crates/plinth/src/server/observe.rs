@@ -1,5 +1,7 @@
 //! What the process tells about itself: readable lines in development, JSON in production.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
 use super::Form;
@@ -13,6 +15,7 @@ pub(super) fn init(form: Form, is_debug: bool) {
         Form::Development => {
             let lines = fmt::layer()
                 .with_writer(std::io::stderr)
+                .with_ansi(wants_colour())
                 .with_target(false)
                 .with_timer(fmt::time::uptime())
                 .compact();
@@ -22,4 +25,10 @@ pub(super) fn init(form: Form, is_debug: bool) {
             registry.with(fmt::layer().json().with_writer(std::io::stdout)).init();
         }
     }
+}
+
+/// Colour is for terminals, and only for people who want it (console contract L4).
+fn wants_colour() -> bool {
+    let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !is_refused
 }

@@ -1,146 +1,125 @@
-//! One run of the server, from settings to the last drained request. Reads top to bottom.
+//! One run of the server, from open ports to the last drained request. Reads top to bottom.
 
 use std::{
+    path::Path,
     sync::{Arc, OnceLock},
     time::Instant,
 };
 
 use anyhow::Context;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
-use plinth_gateway::GatewayConfig;
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
-use plinth_platform::{Bootstrap, Endpoints, GivenKeys, Platform, WELL_KNOWN};
-use plinth_postgres::FrontDoor;
+use plinth_platform::{Bootstrap, GivenKeys, Platform, References, WELL_KNOWN};
 use plinth_project::{ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
 use plinth_token::Secret;
 
 use super::{
-    Form, address::Addresses, background::Background, banner, database::Database, instance_key,
-    project_files, serving::Serving,
+    Form,
+    background::Background,
+    banner,
+    database::Database,
+    entrance::{Entrance, Ports},
+    instance_key, project_files,
+    serving::Serving,
 };
 use crate::{
     cli::{Global, StartArgs},
     failure::Outcome,
-    folder::{Folder, Ports, Running},
+    folder::{Folder, Ports as RememberedPorts, Running},
 };
 
 pub(super) async fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
     let began = Instant::now();
-    let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
-    let loader = loader(&folder, &args);
-    let loaded = loader.load()?;
-    for warning in &loaded.warnings {
-        tracing::warn!("{warning}");
-    }
-    let settings = loaded.settings;
-    folder.create_state()?;
-
-    // Ports first: a busy one should not cost the time of starting PostgreSQL.
-    let addresses = Addresses::choose(&folder, &settings, &args, form)?;
-    let mut gateway_config = GatewayConfig::from_settings(&settings);
-    gateway_config.open_metrics = form == Form::Development && addresses.is_loopback();
-    let listener = plinth_gateway::bind(addresses.api).await?;
-    let api_address = listener.local_addr()?;
-    let is_external = args.database_url.is_some() || settings.secret("plinth.database.url").is_some();
-    let door = match is_external {
-        true => None,
-        false => Some(FrontDoor::bind(addresses.database).await?),
-    };
-
-    let (logs, log_writer) = open_logs(&folder, &settings)?;
+    let (entrance, ports) = Entrance::open(global, &args, form).await?;
+    let (logs, log_writer) = open_logs(&entrance.folder, &entrance.settings)?;
     let references = Arc::new(OnceLock::new());
-    let url = args.database_url.as_deref();
-    let database = Database::start(&folder, &settings, url, &logs, &references).await?;
-    let is_well_known = form == Form::Development && addresses.is_loopback();
-    let platform = bootstrap(&folder, &settings, &database, &logs, is_well_known).await?;
-    _ = references.set(platform.references().clone());
-    let registry = registry(&platform, &database, &settings, &logs, loader);
+    let database = Database::start(&entrance, &logs, &references).await?;
 
-    let database_port = door.as_ref().map(FrontDoor::local_addr).transpose()?.map(|at| at.port());
-    let scheme = if gateway_config.tls.is_some() { "https" } else { "http" };
-    let host = if addresses.api.ip().is_unspecified() {
-        "127.0.0.1".to_owned()
-    } else {
-        addresses.api.ip().to_string()
-    };
-    let api_url = match &gateway_config.public_url {
-        Some(url) => url.as_str().trim_end_matches('/').to_owned(),
-        None => format!("{scheme}://{host}:{}", api_address.port()),
-    };
-    platform.attach(
-        registry.clone(),
-        Endpoints {
-            api_url: api_url.clone(),
-            database: database_port.map(|port| (host, port)),
-            domain: gateway_config.domain.clone(),
-            external_database: database.external_url(),
-        },
-    );
-    for healed in platform.heal(!is_external).await? {
+    let outcome = serve(&entrance, ports, &database, &logs, &references, began).await;
+
+    entrance.folder.forget_running();
+    database.stop().await;
+    logs.close().await;
+    tokio::task::spawn_blocking(move || log_writer.join()).await?;
+    outcome
+}
+
+/// Everything between a running PostgreSQL and the signal to stop.
+async fn serve(
+    entrance: &Entrance,
+    ports: Ports,
+    database: &Database,
+    logs: &LogStore,
+    references: &OnceLock<References>,
+    began: Instant,
+) -> Outcome {
+    let platform = bootstrap(entrance, database, logs).await?;
+    _ = references.set(platform.references().clone());
+    let registry = registry(&platform, database, &entrance.settings, logs, &entrance.loader);
+    let endpoints = entrance.endpoints(&ports, database.external_url())?;
+    platform.attach(registry.clone(), endpoints.clone());
+    // Other nodes may be at work on a shared database.
+    let is_alone = database.server().is_some();
+    for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
     registry.get(&ProjectName::Default).await?;
-    if !args.no_migrate {
-        let applied = project_files::apply(&platform, &folder, &settings).await;
-        if let Err(failure) = applied {
-            database.stop().await;
-            return Err(failure);
-        }
+    if entrance.is_migrating {
+        project_files::apply(&platform, &entrance.folder, &entrance.settings).await?;
     }
 
-    let background = Background::new();
-    background.follow_announcements(&platform, &registry);
-    background.close_idle(&platform, &registry, settings.duration("plinth.pool.project_idle"));
-    background.empty_trash(&platform);
-    if let Some(server) = database.server() {
-        background.watch_postgres(server.state());
-    }
-    if form == Form::Development {
-        let supabase = folder.root.join("supabase");
-        let watched = ["config.toml", ".env", ".env.local"].map(|name| supabase.join(name));
-        background.follow_config(watched.to_vec(), &registry);
-    }
-
-    let mut serving = Serving::new(gateway_config.drain);
-    serving.open_control_socket(&folder.control_socket(), &platform).await?;
-    if let (Some(door), Some(server)) = (door, database.server()) {
+    let background = start_background(entrance, database, &platform, &registry);
+    let mut serving = Serving::new(entrance.gateway.drain);
+    let control_socket = entrance.folder.control_socket();
+    serving.open_control_socket(&control_socket, &platform).await?;
+    let api_port = ports.api.local_addr()?.port();
+    if let (Some(door), Some(server)) = (ports.database, database.server()) {
         serving.open_front_door(door, &platform, server.connection().socket());
     }
-    serving.open_edge(listener, gateway_config, &platform, &registry, &logs)?;
-    if addresses.is_auto
-        && let Some(database) = database_port
+    serving.open_edge(ports.api, entrance.gateway.clone(), &platform, &registry, logs)?;
+    if entrance.addresses.is_auto
+        && let Some((_, database)) = endpoints.database
     {
-        folder.remember_ports(&Ports { api: api_address.port(), database })?;
+        entrance.folder.remember_ports(&RememberedPorts { api: api_port, database })?;
     }
-    folder.write_running(&Running {
-        pid: std::process::id(),
-        api_url,
-        control_socket: folder.control_socket(),
-    })?;
-    if form == Form::Development {
-        banner::print(&platform.status(&ProjectName::Default).await?, began.elapsed());
-    } else {
-        tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64());
+    let api_url = endpoints.api_url;
+    let pid = std::process::id();
+    entrance.folder.write_running(&Running { pid, api_url, control_socket })?;
+    match entrance.form {
+        Form::Development => {
+            banner::print(&platform.status(&ProjectName::Default).await?, began.elapsed());
+        }
+        Form::Production => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
     }
 
     wait_for_signal().await?;
     tracing::info!("stopping: finishing open requests");
     serving.stop().await;
     background.stop().await;
-    folder.forget_running();
-    database.stop().await;
-    logs.close().await;
-    tokio::task::spawn_blocking(move || log_writer.join()).await?;
     Ok(())
 }
 
-fn loader(folder: &Folder, args: &StartArgs) -> Loader {
-    let mut loader = Loader::new().folder(&folder.root).process_environment();
-    for assignment in &args.set {
-        loader = loader.command_line(&assignment.name, &assignment.value);
+fn start_background(
+    entrance: &Entrance,
+    database: &Database,
+    platform: &Platform,
+    registry: &Registry,
+) -> Background {
+    let background = Background::new();
+    background.follow_announcements(platform, registry);
+    let idle = entrance.settings.duration("plinth.pool.project_idle");
+    background.close_idle(platform, registry, idle);
+    background.empty_trash(platform);
+    if let Some(server) = database.server() {
+        background.watch_postgres(server.state());
     }
-    loader
+    if entrance.form == Form::Development {
+        let supabase = entrance.folder.root.join("supabase");
+        let watched = ["config.toml", ".env", ".env.local"].map(|name| supabase.join(name));
+        background.follow_config(watched.to_vec(), registry);
+    }
+    background
 }
 
 fn open_logs(folder: &Folder, settings: &Settings) -> Outcome<(LogStore, WriterThread)> {
@@ -167,22 +146,22 @@ fn schemas() -> Vec<MigrationSet> {
 }
 
 async fn bootstrap(
-    folder: &Folder,
-    settings: &Settings,
+    entrance: &Entrance,
     database: &Database,
     logs: &LogStore,
-    is_well_known: bool,
 ) -> Outcome<Platform> {
-    let read_file = |path: &std::path::Path| {
-        std::fs::read_to_string(folder.root.join("supabase").join(path))
-    };
+    let Entrance { folder, settings, .. } = entrance;
+    let read_file =
+        |path: &Path| std::fs::read_to_string(folder.root.join("supabase").join(path));
     let bootstrap = Bootstrap {
         maintenance: database.maintenance(),
         default_database: database.default_database(),
         instance_key: instance_key::load_or_create(folder)?,
         schemas: schemas(),
         given: GivenKeys::from_settings(settings, read_file)?,
-        default_owner_password: is_well_known.then(|| Secret::new(WELL_KNOWN)),
+        default_owner_password: entrance
+            .has_well_known_password()
+            .then(|| Secret::new(WELL_KNOWN)),
         trash: settings.duration("plinth.trash"),
         logs: logs.clone(),
     };
@@ -194,8 +173,9 @@ fn registry(
     database: &Database,
     settings: &Settings,
     logs: &LogStore,
-    loader: Loader,
+    loader: &Loader,
 ) -> Registry {
+    let loader = loader.clone();
     Registry::new(RegistryParts {
         directory: Arc::new(platform.clone()),
         admin: database.maintenance(),

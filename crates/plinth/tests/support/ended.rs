@@ -14,17 +14,17 @@ use super::{kill, wait_for_exit};
 
 /// A command that has ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-    pub took: Duration,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
 }
 
 impl Ended {
     /// The exit code must be this one.
     #[track_caller]
-    pub fn expect_code(self, code: i32) -> Self {
+    pub(crate) fn expect_code(self, code: i32) -> Self {
         assert_eq!(
             self.code,
             Some(code),
@@ -36,20 +36,20 @@ impl Ended {
     }
 
     #[track_caller]
-    pub fn expect_success(self) -> Self {
+    pub(crate) fn expect_success(self) -> Self {
         self.expect_code(0)
     }
 
     /// What was printed, as JSON.
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error} in {:?}\n{}", self.stdout, self.stderr))
     }
 
     /// Stderr has all of these.
     #[track_caller]
-    pub fn says(&self, parts: &[&str]) -> &Self {
+    pub(crate) fn says(&self, parts: &[&str]) -> &Self {
         for part in parts {
             assert!(self.stderr.contains(part), "no {part:?} in:\n{}", self.stderr);
         }
@@ -58,7 +58,7 @@ impl Ended {
 
     /// The one line that names the failure.
     #[track_caller]
-    pub fn failure(&self) -> &str {
+    pub(crate) fn failure(&self) -> &str {
         let mut told = self.stderr.lines().filter_map(|line| line.strip_prefix("plinth: "));
         let first = told.next().unwrap_or_else(|| panic!("no failure told in:\n{}", self.stderr));
         assert!(told.next().is_none(), "more than one failure told:\n{}", self.stderr);
@@ -67,7 +67,7 @@ impl Ended {
 }
 
 /// The program, without settings of whoever runs the tests.
-pub fn plinth() -> Command {
+pub(crate) fn plinth() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plinth"));
     let own = |name: &str| name.starts_with("PLINTH_") && name != "PLINTH_RUNTIME_DIR";
     for (name, _) in std::env::vars().filter(|(name, _)| own(name)) {
@@ -77,7 +77,7 @@ pub fn plinth() -> Command {
 }
 
 /// Runs a command that must end within `limit`; one that does not is killed.
-pub fn run_to_end(command: &mut Command, input: Option<&str>, limit: Duration) -> Ended {
+pub(crate) fn run_to_end(command: &mut Command, input: Option<&str>, limit: Duration) -> Ended {
     let output = tempfile::tempdir().expect("a folder for output");
     let began = Instant::now();
     let child = command

@@ -17,7 +17,7 @@ const BIN_DIR: &str = "/usr/lib/postgresql/15/bin";
 const PASSWORD: &str = "stock-password";
 
 /// A cluster as a distribution makes it: superuser `postgres`, passwords, TCP.
-pub struct ExternalPostgres {
+pub(crate) struct ExternalPostgres {
     port: u16,
     child: Child,
     _folder: TempDir,
@@ -25,7 +25,7 @@ pub struct ExternalPostgres {
 
 impl ExternalPostgres {
     /// Starts one with a database `app`, or tells that the programs are missing.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let bin_dir = Path::new(BIN_DIR);
         if !bin_dir.join("initdb").exists() {
             return None;
@@ -66,7 +66,7 @@ impl ExternalPostgres {
     }
 
     /// Its superuser on a database.
-    pub fn url(&self, database: &str) -> String {
+    pub(crate) fn url(&self, database: &str) -> String {
         format!("postgresql://postgres:{PASSWORD}@127.0.0.1:{}/{database}", self.port)
     }
 }

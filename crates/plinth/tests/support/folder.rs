@@ -17,18 +17,18 @@ use super::{Ended, eventually, kill, plinth, postgres_processes, run_to_end};
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder of one test.
-pub struct Folder(TempDir);
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
     /// Everybody may enter it: where the tests run as root, PostgreSQL runs as somebody else.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("plinth-test-").tempdir().expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         Self(folder)
     }
 
     /// A folder that has these files below `supabase/`.
-    pub fn with(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let folder = Self::new();
         for (path, text) in files {
             folder.write(&format!("supabase/{path}"), text);
@@ -36,62 +36,62 @@ impl Folder {
         folder
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("the folder of a file");
         fs::write(path, text).expect("a file");
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         let path = self.path().join(path);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.path().join(".plinth")
     }
 
     /// Where the managed database is.
-    pub fn data_dir(&self) -> PathBuf {
+    pub(crate) fn data_dir(&self) -> PathBuf {
         let home = fs::read_to_string(self.state().join("data-location"))
             .map_or_else(|_| self.state(), |text| PathBuf::from(text.trim()));
         home.join("database")
     }
 
     /// The managed postmaster, as its pid file names it.
-    pub fn postmaster(&self) -> Option<u32> {
+    pub(crate) fn postmaster(&self) -> Option<u32> {
         let text = fs::read_to_string(self.data_dir().join("postmaster.pid")).ok()?;
         text.lines().next()?.trim().parse().ok()
     }
 
     /// No PostgreSQL works here, or ends within a moment.
-    pub fn expect_no_postgres(&self) {
+    pub(crate) fn expect_no_postgres(&self) {
         eventually(Duration::from_secs(10), "PostgreSQL is gone", || {
             postgres_processes(&self.data_dir()).is_empty().then_some(())
         });
     }
 
     /// `plinth …` for this folder.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = plinth();
         command.args(args).arg("--workdir").arg(self.path()).current_dir("/");
         command
     }
 
-    pub fn cli(&self, args: &[&str]) -> Ended {
+    pub(crate) fn cli(&self, args: &[&str]) -> Ended {
         run_to_end(&mut self.command(args), None, COMMAND_LIMIT)
     }
 
-    pub fn cli_with_input(&self, args: &[&str], input: &str) -> Ended {
+    pub(crate) fn cli_with_input(&self, args: &[&str], input: &str) -> Ended {
         run_to_end(&mut self.command(args), Some(input), COMMAND_LIMIT)
     }
 
     /// A start that must not come up.
-    pub fn start_refused(&self, args: &[&str]) -> Ended {
+    pub(crate) fn start_refused(&self, args: &[&str]) -> Ended {
         let args = [&["start", "--port", "auto"], args].concat();
         let ended = self.cli(&args);
         assert!(ended.code.is_some_and(|code| code != 0), "it came up: {ended:?}");

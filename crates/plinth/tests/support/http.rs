@@ -12,44 +12,44 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server's address, and headers that go with every request.
 #[derive(Clone)]
-pub struct Http {
+pub(crate) struct Http {
     authority: String,
     headers: String,
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    pub body: String,
+    pub(crate) body: String,
 }
 
 impl Http {
-    pub fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         let authority = url.strip_prefix("http://").expect("a plain URL").to_owned();
         Self { authority, headers: String::new() }
     }
 
-    pub fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push_str(&format!("{name}: {value}\r\n"));
         self
     }
 
-    pub fn token(self, token: &str) -> Self {
+    pub(crate) fn token(self, token: &str) -> Self {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.send("GET", path, "").expect("an answer")
     }
 
-    pub fn post(&self, path: &str, body: &str) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
         self.send("POST", path, body).expect("an answer")
     }
 
     /// As `get`, where the connection itself may fail.
-    pub fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Answer> {
+    pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Answer> {
         let Self { authority, headers } = self;
         let host = if headers.contains("Host: ") { "" } else { &format!("Host: {authority}\r\n") };
         let length = body.len();
@@ -61,7 +61,7 @@ impl Http {
     }
 
     /// Sends bytes as they are.
-    pub fn exchange(&self, request: &str) -> std::io::Result<Answer> {
+    pub(crate) fn exchange(&self, request: &str) -> std::io::Result<Answer> {
         let mut stream = TcpStream::connect(&self.authority)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         // A server that refuses early closes before everything is written.
@@ -88,7 +88,7 @@ impl Answer {
         Some(answer)
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
             found.eq_ignore_ascii_case(name).then_some(value.trim())
@@ -96,19 +96,19 @@ impl Answer {
     }
 
     #[track_caller]
-    pub fn expect_status(self, status: u16) -> Self {
+    pub(crate) fn expect_status(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 
     #[track_caller]
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The member that names an error.
     #[track_caller]
-    pub fn code(&self) -> String {
+    pub(crate) fn code(&self) -> String {
         self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 }

@@ -17,26 +17,26 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(40);
 
 /// A `plinth` that serves a folder, until it is dropped.
-pub struct Instance<'a> {
+pub(crate) struct Instance<'a> {
     folder: &'a Folder,
     child: Child,
     output: TempDir,
     /// What `status -o json` said once it came up.
-    pub status: Value,
+    pub(crate) status: Value,
 }
 
 impl<'a> Instance<'a> {
     /// `plinth start --port auto`, once it answers.
-    pub fn start(folder: &'a Folder, args: &[&str]) -> Self {
+    pub(crate) fn start(folder: &'a Folder, args: &[&str]) -> Self {
         Self::spawn(folder, &[&["start", "--port", "auto"], args].concat()).ready()
     }
 
     /// Any command that serves, without waiting for it.
-    pub fn spawn(folder: &'a Folder, args: &[&str]) -> Self {
+    pub(crate) fn spawn(folder: &'a Folder, args: &[&str]) -> Self {
         Self::spawn_command(folder, folder.command(args))
     }
 
-    pub fn spawn_command(folder: &'a Folder, mut command: Command) -> Self {
+    pub(crate) fn spawn_command(folder: &'a Folder, mut command: Command) -> Self {
         let output = tempfile::tempdir().expect("a folder for output");
         let create = |name: &str| File::create(output.path().join(name)).expect("a file");
         let child = command
@@ -49,7 +49,7 @@ impl<'a> Instance<'a> {
     }
 
     /// Waits until `plinth status` answers.
-    pub fn ready(mut self) -> Self {
+    pub(crate) fn ready(mut self) -> Self {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
@@ -67,43 +67,43 @@ impl<'a> Instance<'a> {
         }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub fn api_url(&self) -> &str {
+    pub(crate) fn api_url(&self) -> &str {
         self.value("API_URL")
     }
 
-    pub fn db_url(&self) -> &str {
+    pub(crate) fn db_url(&self) -> &str {
         self.value("DB_URL")
     }
 
     /// A value of `plinth status`.
-    pub fn value(&self, name: &str) -> &str {
+    pub(crate) fn value(&self, name: &str) -> &str {
         self.status[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.status))
     }
 
     /// Requests to its API port.
-    pub fn http(&self) -> Http {
+    pub(crate) fn http(&self) -> Http {
         Http::new(self.api_url())
     }
 
-    pub fn cli(&self, args: &[&str]) -> Ended {
+    pub(crate) fn cli(&self, args: &[&str]) -> Ended {
         self.folder.cli(args)
     }
 
     /// A command that must succeed; what it prints as JSON.
     #[track_caller]
-    pub fn cli_json(&self, args: &[&str]) -> Value {
+    pub(crate) fn cli_json(&self, args: &[&str]) -> Value {
         self.cli(&[args, &["-o", "json"]].concat()).expect_success().json()
     }
 
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         self.read("stdout")
     }
 
-    pub fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         self.read("stderr")
     }
 
@@ -113,20 +113,20 @@ impl<'a> Instance<'a> {
     }
 
     /// Ends it as `systemctl stop` would.
-    pub fn stop(mut self) -> ExitStatus {
+    pub(crate) fn stop(mut self) -> ExitStatus {
         kill(self.pid(), Signal::TERM);
         let ended = wait_for_exit(&mut self.child, STOP_LIMIT);
         ended.unwrap_or_else(|| panic!("plinth does not stop:\n{}", self.stderr()))
     }
 
     /// Waits for it to end by itself.
-    pub fn wait(mut self) -> ExitStatus {
+    pub(crate) fn wait(mut self) -> ExitStatus {
         let ended = wait_for_exit(&mut self.child, STOP_LIMIT);
         ended.unwrap_or_else(|| panic!("plinth does not end:\n{}", self.stderr()))
     }
 
     /// Ends it without a chance to do anything about it.
-    pub fn kill9(mut self) {
+    pub(crate) fn kill9(mut self) {
         kill(self.pid(), Signal::KILL);
         self.child.wait().expect("a killed process ends");
     }

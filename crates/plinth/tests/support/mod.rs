@@ -14,17 +14,17 @@ mod sql;
 
 use std::time::{Duration, Instant};
 
-pub use ended::{Ended, plinth, run_to_end};
-pub use external::ExternalPostgres;
-pub use folder::Folder;
-pub use http::{Answer, Http};
-pub use instance::Instance;
-pub use mount::Mount;
-pub use process::{is_alive, kill, postgres_processes, wait_for_exit};
-pub use sql::{psql, rows, try_rows, value};
+pub(crate) use ended::{Ended, plinth, run_to_end};
+pub(crate) use external::ExternalPostgres;
+pub(crate) use folder::Folder;
+pub(crate) use http::{Answer, Http};
+pub(crate) use instance::Instance;
+pub(crate) use mount::Mount;
+pub(crate) use process::{is_alive, kill, postgres_processes, wait_for_exit};
+pub(crate) use sql::{psql, rows, try_rows, value};
 
 /// Waits for something that must come true, looking every few milliseconds.
-pub fn eventually<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -36,12 +36,12 @@ pub fn eventually<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Opti
 }
 
 /// Says why a test proves nothing on this machine.
-pub fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
 /// A port that nobody uses right now.
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }

@@ -3,11 +3,11 @@
 use std::{path::Path, path::PathBuf, process::Command};
 
 /// A tmpfs that is unmounted with the test.
-pub struct Mount(PathBuf);
+pub(crate) struct Mount(PathBuf);
 
 impl Mount {
     /// Mounts a disk of this many MiB, or tells that it is not permitted here.
-    pub fn tmpfs(path: &Path, mib: u32) -> Option<Self> {
+    pub(crate) fn tmpfs(path: &Path, mib: u32) -> Option<Self> {
         let options = format!("size={mib}m,mode=0755");
         let mounted = run(Command::new("mount")
             .args(["-t", "tmpfs", "-o", &options, "plinth-test"])
@@ -16,7 +16,7 @@ impl Mount {
     }
 
     /// From now on nothing can be written.
-    pub fn make_read_only(&self) -> bool {
+    pub(crate) fn make_read_only(&self) -> bool {
         run(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0))
     }
 }

@@ -15,16 +15,16 @@ fn pid(number: u32) -> Pid {
 }
 
 /// Sends a signal; a process that is gone already is no failure.
-pub fn kill(number: u32, signal: Signal) {
+pub(crate) fn kill(number: u32, signal: Signal) {
     _ = kill_process(pid(number), signal);
 }
 
-pub fn is_alive(number: u32) -> bool {
+pub(crate) fn is_alive(number: u32) -> bool {
     test_kill_process(pid(number)).is_ok()
 }
 
 /// Waits for a child, but not for ever.
-pub fn wait_for_exit(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+pub(crate) fn wait_for_exit(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let began = Instant::now();
     while began.elapsed() < limit {
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
@@ -36,7 +36,7 @@ pub fn wait_for_exit(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
 }
 
 /// Every PostgreSQL process whose working folder is this data folder.
-pub fn postgres_processes(data_dir: &Path) -> Vec<u32> {
+pub(crate) fn postgres_processes(data_dir: &Path) -> Vec<u32> {
     let Ok(data_dir) = data_dir.canonicalize() else { return Vec::new() };
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries

@@ -7,7 +7,7 @@ use tokio_postgres::{NoTls, SimpleQueryMessage};
 use super::{Ended, run_to_end};
 
 /// Rows as text; the columns of a row are joined by `|`.
-pub fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
+pub(crate) fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -31,13 +31,13 @@ pub fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
 }
 
 #[track_caller]
-pub fn rows(url: &str, sql: &str) -> Vec<String> {
+pub(crate) fn rows(url: &str, sql: &str) -> Vec<String> {
     try_rows(url, sql).unwrap_or_else(|error| panic!("{error}\nin {sql}"))
 }
 
 /// The only value of the only row.
 #[track_caller]
-pub fn value(url: &str, sql: &str) -> String {
+pub(crate) fn value(url: &str, sql: &str) -> String {
     let mut rows = rows(url, sql);
     assert_eq!(rows.len(), 1, "{rows:?} from {sql}");
     rows.remove(0)
@@ -51,7 +51,7 @@ fn told(error: &tokio_postgres::Error) -> String {
 }
 
 /// psql with this connection string, or `None` where there is none.
-pub fn psql(url: &str, args: &[&str]) -> Option<Ended> {
+pub(crate) fn psql(url: &str, args: &[&str]) -> Option<Ended> {
     if Command::new("psql").arg("--version").output().is_err() {
         return None;
     }
