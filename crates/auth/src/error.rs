@@ -57,15 +57,16 @@ pub(crate) async fn render_errors(request: Request, next: Next) -> Response {
         let version = [("x-supabase-api-version", "2024-01-01")];
         (status, code_header, version, Json(body)).into_response()
     } else {
-        let body =
-            json!({ "code": status.as_u16(), "error_code": code, "msg": error.to_string() });
+        let body = json!({ "code": status.as_u16(), "error_code": code, "msg": error.to_string() });
         (status, code_header, Json(body)).into_response()
     }
 }
 
 /// `X-Supabase-Api-Version: YYYY-MM-DD`, from 2024-01-01 on. ISO dates compare as texts.
 fn is_dated_version(headers: &HeaderMap) -> bool {
-    let version = headers.get("x-supabase-api-version").and_then(|value| value.to_str().ok());
+    let version = headers
+        .get("x-supabase-api-version")
+        .and_then(|value| value.to_str().ok());
     version.is_some_and(|text| is_date(text) && text >= "2024-01-01")
 }
 
@@ -84,7 +85,10 @@ mod tests {
     fn check(version: Option<&str>, expected: bool) {
         let mut headers = HeaderMap::new();
         if let Some(version) = version {
-            headers.insert("x-supabase-api-version", version.parse().expect("a header value"));
+            headers.insert(
+                "x-supabase-api-version",
+                version.parse().expect("a header value"),
+            );
         }
         assert_eq!(is_dated_version(&headers), expected, "{version:?}");
     }

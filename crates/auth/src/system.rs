@@ -3,11 +3,11 @@
 use axum::{
     Json,
     extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    http::header,
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use plinth_project::Project;
+use plinth_project::{Cors, Project};
 use serde_json::{Value, json};
 
 /// Browsers may read these (auth contract §1.2).
@@ -34,25 +34,16 @@ pub(crate) async fn jwks(project: Project) -> impl IntoResponse {
 
 /// Any origin, without credentials; preflights are answered for every path.
 pub(crate) async fn cors(request: Request, next: Next) -> Response {
-    let is_preflight = request.method() == Method::OPTIONS
-        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    let mut response = match is_preflight {
-        true => StatusCode::OK.into_response(),
-        false => next.run(request).await,
-    };
-    let headers = response.headers_mut();
-    set(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    set(headers, header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-    if is_preflight {
-        set(headers, header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-        set(headers, header::ACCESS_CONTROL_MAX_AGE, "86400");
-        let allowed = asked.unwrap_or(HeaderValue::from_static(ALLOWED));
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    let rules = Cors::any()
+        .methods(METHODS)
+        .allow(ALLOWED)
+        .expose(EXPOSED)
+        .max_age(86_400);
+    let headers = request.headers().clone();
+    if Cors::is_preflight(request.method(), &headers) {
+        return rules.preflight(&headers);
     }
+    let mut response = next.run(request).await;
+    rules.decorate(&headers, response.headers_mut());
     response
-}
-
-fn set(headers: &mut HeaderMap, name: HeaderName, value: &'static str) {
-    headers.insert(name, HeaderValue::from_static(value));
 }

@@ -2,7 +2,7 @@
 //!
 //! A request is given a name, its project is found by host or path, its credentials are read, and
 //! the service's router gets it with all that as extensions: `Project`, `Credentials`,
-//! `Result<Caller, CallerError>`, `RequestId`, [`ClientAddress`], [`PublicUrl`] and [`BodyLimit`].
+//! `Result<Caller, CallerError>`, `RequestId`, `ClientAddress`, `PublicUrl` and `BodyLimit`.
 //! Around that stand limits, compression, one log record per request, metrics, and the pages of
 //! the process itself.
 //!
@@ -11,10 +11,8 @@
 //! for connections.
 
 mod access;
-mod client_address;
 mod compression;
 mod config;
-mod cors;
 mod destination;
 mod error;
 mod forwarded;
@@ -34,17 +32,13 @@ mod sandbox;
 mod server;
 mod tracked_body;
 
-pub use client_address::ClientAddress;
 pub use config::{GatewayConfig, TlsFiles};
-pub use cors::Cors;
 pub use gateway::{Gateway, GatewayParts};
 pub use instance::ReadyCheck;
-pub use limits::BodyLimit;
 pub use metrics::{Metrics, MetricsError};
 pub use mounts::{Mount, Mounts};
 pub use network::{BadNetwork, Network};
 pub use origin::Peer;
-pub use public_url::PublicUrl;
 pub use resolve::Resolve;
 pub use server::{BindError, Drained, Tls, TlsError, bind, serve, serve_unix};
 pub use tracked_body::TrackedBody;

@@ -11,8 +11,10 @@ use http::{
     uri::Authority,
 };
 
+use plinth_project::ClientAddress;
+
 use crate::{
-    ClientAddress, GatewayConfig,
+    GatewayConfig,
     forwarded::{Forwarded, authority},
 };
 

@@ -11,11 +11,10 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{Request, Uri, header::CONTENT_TYPE, request::Parts, uri::PathAndQuery};
-use plinth_project::{Credentials, OpenError, Project, ProjectName, RequestId};
+use plinth_project::{BodyLimit, Credentials, OpenError, Project, ProjectName, RequestId};
 use tower::Service;
 
 use crate::{
-    BodyLimit, PublicUrl,
     access::Access,
     destination::{Addressed, Destination, below},
     error::EdgeError,
@@ -25,6 +24,7 @@ use crate::{
     metrics,
     mounts::{Mount, TimeLimit},
     origin::Origin,
+    public_url::public_url,
     request_id, sandbox,
 };
 
@@ -176,7 +176,7 @@ impl Passage<'_> {
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
-        let public_url = PublicUrl::of(&self.inner.config, &self.origin, addressed);
+        let public_url = public_url(&self.inner.config, &self.origin, addressed);
         parts.uri = with_path(&self.uri, path);
         self.origin.rewrite(&mut parts.headers);
         if let Some(value) = request_id::header_value(&self.id) {

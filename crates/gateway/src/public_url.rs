@@ -1,64 +1,38 @@
-//! Where the outside world finds the project that a request is for.
+//! Which public URL a request's project has.
 
-use std::{fmt, sync::Arc};
+use plinth_project::PublicUrl;
 
 use crate::{GatewayConfig, destination::Addressed, origin::Origin};
 
-/// The externally visible base URL, without a slash at its end; an extension of every request.
-///
-/// A service's own address is this followed by its mount: `<public url>/storage/v1`. Requests to
-/// the instance itself have the instance's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl(Arc<str>);
-
-impl PublicUrl {
-    /// From a text as it stands in settings; slashes at its end are dropped.
-    pub fn new(text: &str) -> Self {
-        Self(text.trim_end_matches('/').into())
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// The URL of a path below it; the path begins with a slash.
-    pub fn join(&self, path: &str) -> String {
-        format!("{}{path}", self.0)
-    }
-
-    /// The configured URL counts first. A project with a host of its own keeps that host: the
-    /// configured URL then says only scheme and port.
-    pub(crate) fn of(config: &GatewayConfig, origin: &Origin, addressed: Addressed<'_>) -> Self {
-        let mut url = match (&config.public_url, addressed) {
-            (Some(public), Addressed::Host) => {
-                let port = public
-                    .port()
-                    .map(|port| format!(":{port}"))
-                    .unwrap_or_default();
-                format!("{}://{}{port}", public.scheme(), origin.host)
-            }
-            (Some(public), _) => public
-                .as_str()
-                .split(['?', '#'])
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-            (None, _) => format!("{}://{}{}", origin.scheme, origin.authority, origin.prefix),
-        };
-        url.truncate(url.trim_end_matches('/').len());
-        if let Addressed::Path(name) = addressed {
-            url.push_str("/p/");
-            url.push_str(name);
+/// The configured URL counts first. A project with a host of its own keeps that host: the
+/// configured URL then says only scheme and port.
+pub(crate) fn public_url(
+    config: &GatewayConfig,
+    origin: &Origin,
+    addressed: Addressed<'_>,
+) -> PublicUrl {
+    let mut url = match (&config.public_url, addressed) {
+        (Some(public), Addressed::Host) => {
+            let port = public
+                .port()
+                .map(|port| format!(":{port}"))
+                .unwrap_or_default();
+            format!("{}://{}{port}", public.scheme(), origin.host)
         }
-        Self(url.into())
+        (Some(public), _) => public
+            .as_str()
+            .split(['?', '#'])
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+        (None, _) => format!("{}://{}{}", origin.scheme, origin.authority, origin.prefix),
+    };
+    url.truncate(url.trim_end_matches('/').len());
+    if let Addressed::Path(name) = addressed {
+        url.push_str("/p/");
+        url.push_str(name);
     }
-}
-
-impl fmt::Display for PublicUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+    PublicUrl::new(&url)
 }
 
 #[cfg(test)]
@@ -67,7 +41,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::ClientAddress;
+    use plinth_project::ClientAddress;
 
     fn check(public: Option<&str>, addressed: Addressed<'_>, expected: &str) {
         let mut config = GatewayConfig::from_settings(&Settings::default());
@@ -81,10 +55,7 @@ mod tests {
             host: "shop.example".to_owned(),
             prefix: "/base".to_owned(),
         };
-        assert_eq!(
-            PublicUrl::of(&config, &origin, addressed).as_str(),
-            expected
-        );
+        assert_eq!(public_url(&config, &origin, addressed).as_str(), expected);
     }
 
     #[test]
@@ -125,14 +96,6 @@ mod tests {
             Some("https://plinth.example:8443/x"),
             Addressed::Host,
             "https://shop.example:8443",
-        );
-    }
-
-    #[test]
-    fn paths_are_appended() {
-        assert_eq!(
-            PublicUrl::new("http://a/").join("/auth/v1"),
-            "http://a/auth/v1"
         );
     }
 }

@@ -12,8 +12,8 @@ use axum::{
     routing::{get, post},
 };
 use http::{Method, StatusCode};
-use plinth_gateway::BodyLimit;
 use plinth_log::Level;
+use plinth_project::BodyLimit;
 use support::{Client, Setup, exchange};
 use tokio::net::TcpStream;
 

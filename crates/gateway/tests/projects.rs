@@ -9,9 +9,10 @@ use axum::{
     routing::{any, get},
 };
 use http::{HeaderMap, Uri};
-use plinth_gateway::{ClientAddress, Mount, Mounts, PublicUrl};
+use plinth_gateway::{Mount, Mounts};
 use plinth_log::{Level, Source};
 use plinth_project::{Caller, CallerError, Credentials, Project, RequestId};
+use plinth_project::{ClientAddress, PublicUrl};
 use serde_json::{Value, json};
 use support::{
     BROKEN, COMING_UP, DEFAULT, PAUSED, PLATFORM, Setup, UNAVAILABLE, secret_key, user_token,

@@ -58,8 +58,13 @@ impl Credentials {
     /// Reads and verifies both headers. `query_key` is the `apikey` of the query string.
     pub fn read(project: &Project, headers: &HeaderMap, query_key: Option<&str>, now: i64) -> Self {
         let header_key = headers.get("apikey").and_then(|value| value.to_str().ok());
-        let api_key = header_key.or(query_key).map(str::trim).filter(|key| !key.is_empty());
-        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let api_key = header_key
+            .or(query_key)
+            .map(str::trim)
+            .filter(|key| !key.is_empty());
+        let bearer = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(bearer_token);
         let api_key = api_key.map(|text| Caller::verify(project, text, now));
         let bearer = bearer.map(|text| Caller::verify(project, text, now));
@@ -79,7 +84,10 @@ impl Credentials {
 /// The token of a `Bearer` header, whose scheme is matched in any case. Other schemes are none
 /// of ours.
 fn bearer_token(header: &str) -> Option<&str> {
-    let (scheme, token) = header.trim_start().split_once(' ').unwrap_or((header.trim(), ""));
+    let (scheme, token) = header
+        .trim_start()
+        .split_once(' ')
+        .unwrap_or((header.trim(), ""));
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
@@ -99,11 +107,17 @@ impl Caller {
                 }
             }
         }
-        find_key(&keys, text, now).map(Self::from_api_key).ok_or(CallerError::UnknownApiKey)
+        find_key(&keys, text, now)
+            .map(Self::from_api_key)
+            .ok_or(CallerError::UnknownApiKey)
     }
 
     fn from_api_key(key: Arc<ApiKey>) -> Self {
-        Self { role: key.role.clone(), claims: key.claims.clone(), proof: Proof::ApiKey(key) }
+        Self {
+            role: key.role.clone(),
+            claims: key.claims.clone(),
+            proof: Proof::ApiKey(key),
+        }
     }
 
     fn from_token(
@@ -120,7 +134,11 @@ impl Caller {
         let role = token.role().unwrap_or(ANON_ROLE);
         // Policies read the role from the claims too, so it must stand there.
         let claims = token.claims_text_as(role);
-        Ok(Self { role: role.into(), claims: claims.into(), proof: Proof::Token(token.clone()) })
+        Ok(Self {
+            role: role.into(),
+            claims: claims.into(),
+            proof: Proof::Token(token.clone()),
+        })
     }
 
     /// The Postgres role.
@@ -149,7 +167,9 @@ impl Caller {
 
 fn find_key(keys: &ProjectKeys, text: &str, now: i64) -> Option<Arc<ApiKey>> {
     let key = keys.api_keys.get(&credential_hash(text))?;
-    key.valid_until.is_none_or(|until| now < until).then(|| key.clone())
+    key.valid_until
+        .is_none_or(|until| now < until)
+        .then(|| key.clone())
 }
 
 #[cfg(test)]

@@ -29,7 +29,11 @@ impl Cluster {
 
     /// The membership clause that lets `member` assume a role without inheriting its rights.
     pub fn assume_only(&self) -> &'static str {
-        if self.has_grant_options() { " with inherit false, set true" } else { "" }
+        if self.has_grant_options() {
+            " with inherit false, set true"
+        } else {
+            ""
+        }
     }
 }
 
@@ -70,14 +74,30 @@ struct SharedRole {
 }
 
 const fn role(name: &'static str, attributes: &'static str) -> SharedRole {
-    SharedRole { name, attributes, statement_timeout: None }
+    SharedRole {
+        name,
+        attributes,
+        statement_timeout: None,
+    }
 }
 
 const ROLES: &[SharedRole] = &[
-    SharedRole { name: "anon", attributes: "noinherit", statement_timeout: Some("3s") },
-    SharedRole { name: "authenticated", attributes: "noinherit", statement_timeout: Some("8s") },
+    SharedRole {
+        name: "anon",
+        attributes: "noinherit",
+        statement_timeout: Some("3s"),
+    },
+    SharedRole {
+        name: "authenticated",
+        attributes: "noinherit",
+        statement_timeout: Some("8s"),
+    },
     role("service_role", "noinherit bypassrls"),
-    SharedRole { name: "authenticator", attributes: "noinherit", statement_timeout: Some("8s") },
+    SharedRole {
+        name: "authenticator",
+        attributes: "noinherit",
+        statement_timeout: Some("8s"),
+    },
     role("supabase_admin", ""),
     role("supabase_auth_admin", "noinherit"),
     role("supabase_storage_admin", "noinherit"),
@@ -115,27 +135,38 @@ pub async fn prepare(admin: &mut Client) -> Result<Cluster, ClusterError> {
     let cluster = inspect(admin).await?;
     let transaction = admin.transaction().await?;
     // Two nodes that create the same role at once would collide on the catalogue's unique index.
-    transaction.batch_execute("select pg_advisory_xact_lock(7305820114271964)").await?;
+    transaction
+        .batch_execute("select pg_advisory_xact_lock(7305820114271964)")
+        .await?;
     let existing: Vec<String> = transaction
         .query("select rolname::text from pg_roles", &[])
         .await?
         .iter()
         .map(|row| row.get(0))
         .collect();
-    for role in ROLES.iter().filter(|role| !existing.iter().any(|name| name == role.name)) {
-        transaction.batch_execute(&create_role(role, &cluster)).await?;
+    for role in ROLES
+        .iter()
+        .filter(|role| !existing.iter().any(|name| name == role.name))
+    {
+        transaction
+            .batch_execute(&create_role(role, &cluster))
+            .await?;
     }
     for (granted, member, inherit) in MEMBERSHIPS {
         if *member == "postgres" && !cluster.has_owner_logins {
             continue;
         }
-        transaction.batch_execute(&grant(granted, member, *inherit, &cluster)).await?;
+        transaction
+            .batch_execute(&grant(granted, member, *inherit, &cluster))
+            .await?;
     }
     if !cluster.is_superuser {
         // System migrations assume the roles that own the schemas.
         for role in ROLES.iter().filter(|role| role.name != cluster.admin) {
             let admin = QuotedIdent::new(&cluster.admin);
-            transaction.batch_execute(&format!("grant {} to {admin}", role.name)).await?;
+            transaction
+                .batch_execute(&format!("grant {} to {admin}", role.name))
+                .await?;
         }
     }
     transaction.commit().await?;
@@ -162,14 +193,25 @@ async fn inspect(admin: &Client) -> Result<Cluster, ClusterError> {
     let is_superuser: bool = row.get(3);
     if !is_superuser {
         let needed = [("CREATEROLE", 4), ("CREATEDB", 5), ("BYPASSRLS", 6)];
-        let missing: Vec<&str> =
-            needed.iter().filter(|(_, i)| !row.get::<_, bool>(*i)).map(|(name, _)| *name).collect();
+        let missing: Vec<&str> = needed
+            .iter()
+            .filter(|(_, i)| !row.get::<_, bool>(*i))
+            .map(|(name, _)| *name)
+            .collect();
         if !missing.is_empty() {
-            return Err(ClusterError::MissingRights { role, missing: missing.join(" ") });
+            return Err(ClusterError::MissingRights {
+                role,
+                missing: missing.join(" "),
+            });
         }
     }
     let has_foreign_postgres: bool = row.get(7);
-    Ok(Cluster { version_num, admin: role, is_superuser, has_owner_logins: !has_foreign_postgres })
+    Ok(Cluster {
+        version_num,
+        admin: role,
+        is_superuser,
+        has_owner_logins: !has_foreign_postgres,
+    })
 }
 
 fn create_role(role: &SharedRole, cluster: &Cluster) -> String {
@@ -180,7 +222,9 @@ fn create_role(role: &SharedRole, cluster: &Cluster) -> String {
     let create = if may_create { "createrole" } else { "" };
     let mut sql = format!("create role {name} nologin {} {create};", role.attributes);
     if let Some(timeout) = role.statement_timeout {
-        sql.push_str(&format!("alter role {name} set statement_timeout = '{timeout}';"));
+        sql.push_str(&format!(
+            "alter role {name} set statement_timeout = '{timeout}';"
+        ));
     }
     sql
 }
@@ -199,12 +243,20 @@ mod tests {
 
     fn cluster(version_num: i32) -> Cluster {
         let admin = "supabase_admin".to_owned();
-        Cluster { version_num, admin, is_superuser: true, has_owner_logins: true }
+        Cluster {
+            version_num,
+            admin,
+            is_superuser: true,
+            has_owner_logins: true,
+        }
     }
 
     #[test]
     fn only_newer_servers_let_postgres_create_roles() {
-        let postgres = ROLES.iter().find(|role| role.name == "postgres").expect("listed");
+        let postgres = ROLES
+            .iter()
+            .find(|role| role.name == "postgres")
+            .expect("listed");
         assert!(create_role(postgres, &cluster(180_000)).contains("createrole"));
         assert!(!create_role(postgres, &cluster(150_000)).contains("createrole"));
     }

@@ -56,7 +56,12 @@ struct Inner {
 /// Which logins there are.
 enum WayIn {
     /// Three of the project's own, and the cluster's administrating role.
-    Platform { reference: ProjectRef, admin: Target, logins: Logins, has_owner_login: bool },
+    Platform {
+        reference: ProjectRef,
+        admin: Target,
+        logins: Logins,
+        has_owner_login: bool,
+    },
     /// One, for everything: a service that runs alone in place of another program.
     Alone(Target),
 }
@@ -71,16 +76,19 @@ impl WayIn {
 
     fn service(&self, service: Service) -> Target {
         match self {
-            Self::Platform { .. } => {
-                self.login(LoginKind::Service).options(&format!("-c role={}", service.role()))
-            }
+            Self::Platform { .. } => self
+                .login(LoginKind::Service)
+                .options(&format!("-c role={}", service.role())),
             Self::Alone(target) => target.clone(),
         }
     }
 
     fn owner(&self) -> Target {
         match self {
-            Self::Platform { has_owner_login: true, .. } => self.login(LoginKind::Owner),
+            Self::Platform {
+                has_owner_login: true,
+                ..
+            } => self.login(LoginKind::Owner),
             Self::Platform { admin, .. } => admin.options("-c role=postgres"),
             Self::Alone(target) => target.clone(),
         }
@@ -95,9 +103,12 @@ impl WayIn {
 
     fn login(&self, kind: LoginKind) -> Target {
         match self {
-            Self::Platform { reference, admin, logins, .. } => {
-                admin.login(&kind.role_name(reference), logins.password(kind).expose())
-            }
+            Self::Platform {
+                reference,
+                admin,
+                logins,
+                ..
+            } => admin.login(&kind.role_name(reference), logins.password(kind).expose()),
             Self::Alone(target) => target.clone(),
         }
     }
@@ -134,13 +145,20 @@ impl ProjectDb {
     }
 
     fn with(way_in: WayIn, config: PoolConfig) -> Self {
-        Self(Arc::new(Inner { way_in, config, pools: Mutex::default(), gate: Arc::default() }))
+        Self(Arc::new(Inner {
+            way_in,
+            config,
+            pools: Mutex::default(),
+            gate: Arc::default(),
+        }))
     }
 
     /// Work as `caller`: role, claims and request settings travel with the statement.
     pub fn as_caller(&self, caller: &Caller) -> AsCaller<'_> {
         let mut identity = LocalSettings::default();
-        identity.set("role", caller.role()).set("request.jwt.claims", caller.claims());
+        identity
+            .set("role", caller.role())
+            .set("request.jwt.claims", caller.claims());
         AsCaller {
             db: self,
             access: Access::ReadWrite,
@@ -153,7 +171,10 @@ impl ProjectDb {
     pub async fn as_service(&self, service: Service) -> Result<ServiceConnection, DbError> {
         let gate = self.0.gate.clone().read_owned().await;
         let connection = self.pool(PoolKind::Service(service)).get().await?;
-        Ok(ServiceConnection { connection, _gate: gate })
+        Ok(ServiceConnection {
+            connection,
+            _gate: gate,
+        })
     }
 
     /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.
@@ -170,8 +191,9 @@ impl ProjectDb {
     /// dropping a database needs. Work that arrives meanwhile waits until the guard is dropped.
     pub async fn hold(&self, patience: Duration) -> Result<OwnedRwLockWriteGuard<()>, DbError> {
         let exclusive = self.0.gate.clone().write_owned();
-        let guard =
-            tokio::time::timeout(patience, exclusive).await.map_err(|_| DbError::PoolTimeout)?;
+        let guard = tokio::time::timeout(patience, exclusive)
+            .await
+            .map_err(|_| DbError::PoolTimeout)?;
         self.close();
         Ok(guard)
     }
@@ -257,7 +279,13 @@ impl AsCaller<'_> {
     pub async fn query(self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
         let _gate = self.db.0.gate.read().await;
         let pool = self.db.pool(PoolKind::Caller);
-        pool.run(self.access, &self.before.followed_by(self.after), sql, params).await
+        pool.run(
+            self.access,
+            &self.before.followed_by(self.after),
+            sql,
+            params,
+        )
+        .await
     }
 
     /// Runs the first statement and leaves the transaction open.
@@ -270,7 +298,13 @@ impl AsCaller<'_> {
         let pool = self.db.pool(PoolKind::Caller);
         let settings = self.before.followed_by(self.after);
         let (transaction, rows) = pool.begin(self.access, &settings, sql, params).await?;
-        Ok((CallerTransaction { transaction, _gate: gate }, rows))
+        Ok((
+            CallerTransaction {
+                transaction,
+                _gate: gate,
+            },
+            rows,
+        ))
     }
 }
 

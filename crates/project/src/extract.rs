@@ -10,8 +10,10 @@ use crate::{Caller, CallerError, Credentials, Project};
 /// A router that is mounted anywhere but behind the gateway has no project: our own mistake.
 type Unmounted = (StatusCode, &'static str);
 
-const UNMOUNTED: Unmounted =
-    (StatusCode::INTERNAL_SERVER_ERROR, "this service is not mounted behind the gateway");
+const UNMOUNTED: Unmounted = (
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "this service is not mounted behind the gateway",
+);
 
 impl<S: Send + Sync> FromRequestParts<S> for Project {
     type Rejection = Unmounted;
@@ -25,7 +27,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Credentials {
     type Rejection = Unmounted;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Unmounted> {
-        parts.extensions.get::<Credentials>().cloned().ok_or(UNMOUNTED)
+        parts
+            .extensions
+            .get::<Credentials>()
+            .cloned()
+            .ok_or(UNMOUNTED)
     }
 }
 

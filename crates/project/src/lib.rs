@@ -4,29 +4,35 @@
 //! It knows no HTTP route and no service. What one service must tell another is declared here as
 //! a small trait and wired by the binary.
 
+mod body_limit;
 mod caller;
+mod client_address;
 mod cluster;
+mod cors;
 mod database;
 mod extract;
 mod keys;
 pub mod logins;
 mod project;
+mod public_url;
 mod record;
 mod reference;
 mod registry;
 mod request_id;
 pub mod schema;
 
+pub use body_limit::BodyLimit;
 pub use caller::{Caller, CallerError, Credentials, Proof};
+pub use client_address::ClientAddress;
 pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
+pub use cors::Cors;
 pub use database::{AsCaller, CallerTransaction, ProjectDb, Service, ServiceConnection};
 pub use extract::MaybeCaller;
 pub use keys::{ApiKey, ProjectKeys};
 pub use logins::{LoginKind, Logins};
 pub use project::{FromSettings, Project};
-pub use record::{
-    BoxFuture, Directory, DirectoryError, ProjectKind, ProjectRecord, ProjectStatus,
-};
+pub use public_url::PublicUrl;
+pub use record::{BoxFuture, Directory, DirectoryError, ProjectKind, ProjectRecord, ProjectStatus};
 pub use reference::{BadProjectRef, ProjectName, ProjectRef};
 pub use registry::{OpenError, Registry, RegistryParts, SettingsFor};
 pub use request_id::RequestId;

@@ -29,8 +29,11 @@ pub enum LoginKind {
 
 impl LoginKind {
     /// All three.
-    pub const ALL: [LoginKind; 3] =
-        [LoginKind::Owner, LoginKind::Authenticator, LoginKind::Service];
+    pub const ALL: [LoginKind; 3] = [
+        LoginKind::Owner,
+        LoginKind::Authenticator,
+        LoginKind::Service,
+    ];
 
     /// The role's name in the given project.
     pub fn role_name(self, reference: &ProjectRef) -> String {
@@ -46,9 +49,11 @@ impl LoginKind {
         match self {
             LoginKind::Owner => &["postgres"],
             LoginKind::Authenticator => &["authenticator"],
-            LoginKind::Service => {
-                &["supabase_auth_admin", "supabase_storage_admin", "supabase_realtime_admin"]
-            }
+            LoginKind::Service => &[
+                "supabase_auth_admin",
+                "supabase_storage_admin",
+                "supabase_realtime_admin",
+            ],
         }
     }
 }
@@ -123,7 +128,9 @@ pub fn enter_database_sql(cluster: &Cluster, reference: &ProjectRef, database: &
         let name = QuotedIdent::new(&kind.role_name(reference));
         sql.push_str(&format!("grant connect on database {db} to {name};\n"));
         if kind == LoginKind::Owner {
-            sql.push_str(&format!("alter role {name} in database {db} set role = 'postgres';\n"));
+            sql.push_str(&format!(
+                "alter role {name} in database {db} set role = 'postgres';\n"
+            ));
         }
     }
     sql
@@ -141,12 +148,17 @@ pub fn drop_sql(reference: &ProjectRef) -> String {
     LoginKind::ALL
         .iter()
         .map(|kind| {
-            format!("drop role if exists {};\n", QuotedIdent::new(&kind.role_name(reference)))
+            format!(
+                "drop role if exists {};\n",
+                QuotedIdent::new(&kind.role_name(reference))
+            )
         })
         .collect()
 }
 
 fn kinds(cluster: &Cluster) -> impl Iterator<Item = LoginKind> {
     let owners = cluster.has_owner_logins;
-    LoginKind::ALL.into_iter().filter(move |kind| owners || *kind != LoginKind::Owner)
+    LoginKind::ALL
+        .into_iter()
+        .filter(move |kind| owners || *kind != LoginKind::Owner)
 }

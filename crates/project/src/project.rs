@@ -66,7 +66,11 @@ impl Project {
             configs: Mutex::default(),
             last_used: AtomicI64::new(0),
         };
-        Self { db, logs, inner: Arc::new(inner) }
+        Self {
+            db,
+            logs,
+            inner: Arc::new(inner),
+        }
     }
 
     /// Its ref.
@@ -101,7 +105,11 @@ impl Project {
     /// A service's settings as of now: made once per change of the tree.
     pub fn config<T: FromSettings>(&self) -> Arc<T> {
         let current = self.inner.settings.current();
-        let mut configs = self.inner.configs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut configs = self
+            .inner
+            .configs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(cached) = configs.get(&TypeId::of::<T>())
             && Arc::ptr_eq(&cached.made_from, &current)
             && let Ok(value) = cached.value.clone().downcast::<T>()
@@ -109,7 +117,10 @@ impl Project {
             return value;
         }
         let value = Arc::new(T::from_settings(&current));
-        let cached = CachedConfig { made_from: current, value: value.clone() };
+        let cached = CachedConfig {
+            made_from: current,
+            value: value.clone(),
+        };
         configs.insert(TypeId::of::<T>(), cached);
         value
     }

@@ -101,9 +101,14 @@ impl FromStr for ProjectStatus {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        [Self::ComingUp, Self::ActiveHealthy, Self::Inactive, Self::Removed]
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| format!("unknown project status {text:?}"))
+        [
+            Self::ComingUp,
+            Self::ActiveHealthy,
+            Self::Inactive,
+            Self::Removed,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
+        .ok_or_else(|| format!("unknown project status {text:?}"))
     }
 }

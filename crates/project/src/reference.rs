@@ -96,20 +96,32 @@ mod tests {
     #[test]
     fn generated_refs_parse_and_differ() {
         let (one, two) = (ProjectRef::generate(), ProjectRef::generate());
-        assert_eq!(one.as_str().parse::<ProjectRef>().expect("its own form"), one);
+        assert_eq!(
+            one.as_str().parse::<ProjectRef>().expect("its own form"),
+            one
+        );
         assert_ne!(one, two);
     }
 
     #[test]
     fn other_forms_are_refused() {
-        for bad in ["", "short", "ABCDEFGHIJKLMNOPQRST", "abcdefghijklmnopqrs1", "../etc/passwd"] {
+        for bad in [
+            "",
+            "short",
+            "ABCDEFGHIJKLMNOPQRST",
+            "abcdefghijklmnopqrs1",
+            "../etc/passwd",
+        ] {
             assert!(bad.parse::<ProjectRef>().is_err(), "{bad}");
         }
     }
 
     #[test]
     fn aliases_are_names_but_no_refs() {
-        assert_eq!("platform".parse::<ProjectName>().expect("an alias"), ProjectName::Platform);
+        assert_eq!(
+            "platform".parse::<ProjectName>().expect("an alias"),
+            ProjectName::Platform
+        );
         assert!("platform".parse::<ProjectRef>().is_err());
     }
 }

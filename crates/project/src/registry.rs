@@ -113,7 +113,9 @@ impl Registry {
 
     /// Something about the project changed: takes over its keys and settings, or closes it.
     pub async fn refresh(&self, reference: &ProjectRef) {
-        let Some(project) = self.0.open.load().get(reference).cloned() else { return };
+        let Some(project) = self.0.open.load().get(reference).cloned() else {
+            return;
+        };
         let name = ProjectName::Ref(reference.clone());
         match self.0.parts.directory.find(&name).await {
             Ok(Some(record)) if record.status == ProjectStatus::ActiveHealthy => {
@@ -179,7 +181,14 @@ impl Registry {
             ProjectStatus::Removed => return Err(OpenError::Unknown(name.clone())),
         }
         let settings = (parts.settings_for)(&record).map_err(|error| broken(error.to_string()))?;
-        let ProjectRecord { reference, kind, database, logins, keys, .. } = record;
+        let ProjectRecord {
+            reference,
+            kind,
+            database,
+            logins,
+            keys,
+            ..
+        } = record;
         let db = ProjectDb::new(
             &parts.admin,
             &parts.cluster,
@@ -188,12 +197,23 @@ impl Registry {
             logins,
             parts.pool,
         );
-        bring_up_to_date(&db, &parts.schemas).await.map_err(|error| match error {
-            MigrateError::Database(error) if error.is_transient() => OpenError::Unavailable(error),
-            error => broken(error.to_string()),
-        })?;
+        bring_up_to_date(&db, &parts.schemas)
+            .await
+            .map_err(|error| match error {
+                MigrateError::Database(error) if error.is_transient() => {
+                    OpenError::Unavailable(error)
+                }
+                error => broken(error.to_string()),
+            })?;
         let settings = SettingsHandle::new(settings);
-        Ok(Project::new(reference, kind, db, keys, settings, parts.logs.clone()))
+        Ok(Project::new(
+            reference,
+            kind,
+            db,
+            keys,
+            settings,
+            parts.logs.clone(),
+        ))
     }
 
     fn find_open(&self, name: &ProjectName) -> Option<Project> {
@@ -229,7 +249,11 @@ impl Registry {
     }
 
     fn turn(&self, name: &ProjectName) -> Arc<tokio::sync::Mutex<()>> {
-        let mut opening = self.0.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opening = self
+            .0
+            .opening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         // Whoever still waits holds a clone; the rest can go.
         opening.retain(|_, turn| Arc::strong_count(turn) > 1);
         opening.entry(name.clone()).or_default().clone()

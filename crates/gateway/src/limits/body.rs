@@ -6,82 +6,20 @@
 
 use std::{
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum::BoxError;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Frame, SizeHint};
+use plinth_project::BodyLimit;
 
 /// How much of a refused body is still read and thrown away. A client that is still sending when
 /// the connection closes may never see the answer.
 const DRAIN_BYTES: u64 = 8 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
-
-/// How large the request's body may be; an extension of every request.
-///
-/// A handler or a layer changes it before it reads the body; for whole routes there is
-/// `axum::middleware::from_fn`, or [`BodyLimit::set`] at the top of the handler.
-#[derive(Debug, Clone)]
-pub struct BodyLimit(Arc<Meter>);
-
-#[derive(Debug)]
-struct Meter {
-    max_bytes: AtomicU64,
-    is_exceeded: AtomicBool,
-    started: Instant,
-    /// When the last piece of the body arrived, in milliseconds after `started`.
-    last_piece: AtomicU64,
-}
-
-impl BodyLimit {
-    pub(crate) fn new(max_bytes: u64) -> Self {
-        Self(Arc::new(Meter {
-            max_bytes: AtomicU64::new(max_bytes),
-            is_exceeded: AtomicBool::new(false),
-            started: Instant::now(),
-            last_piece: AtomicU64::new(0),
-        }))
-    }
-
-    /// Another limit for this request.
-    pub fn set(&self, max_bytes: u64) {
-        self.0.max_bytes.store(max_bytes, Relaxed);
-    }
-
-    /// No limit for this request: whoever reads the body watches its size.
-    pub fn lift(&self) {
-        self.set(u64::MAX);
-    }
-
-    /// The limit as it stands.
-    pub fn max_bytes(&self) -> u64 {
-        self.0.max_bytes.load(Relaxed)
-    }
-
-    /// Whether the body turned out to be larger.
-    pub fn is_exceeded(&self) -> bool {
-        self.0.is_exceeded.load(Relaxed)
-    }
-
-    /// When the client was last heard of.
-    pub(crate) fn last_activity(&self) -> Instant {
-        self.0.started + Duration::from_millis(self.0.last_piece.load(Relaxed))
-    }
-
-    fn note_piece(&self) {
-        let elapsed = self.0.started.elapsed().as_millis();
-        self.0
-            .last_piece
-            .store(u64::try_from(elapsed).unwrap_or(u64::MAX), Relaxed);
-    }
-}
 
 /// A request's body under its limit.
 pub(crate) struct LimitedBody<B>
@@ -106,7 +44,7 @@ where
     }
 
     fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        self.limit.0.is_exceeded.store(true, Relaxed);
+        self.limit.mark_exceeded();
         if let Some(rest) = self.inner.take()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
@@ -157,7 +95,7 @@ where
         };
         let frame = frame.map_err(Into::into)?;
         self.read += frame.data_ref().map_or(0, |data| data.len() as u64);
-        self.limit.note_piece();
+        self.limit.note_activity();
         if self.read > max_bytes {
             return self.refuse(cx);
         }

@@ -5,7 +5,6 @@ mod time;
 
 use http::request::Parts;
 
-pub use body::BodyLimit;
 pub(crate) use body::LimitedBody;
 pub(crate) use time::within;
 

@@ -4,7 +4,7 @@ use std::{pin::pin, time::Duration};
 
 use tokio::time::{Instant, sleep_until};
 
-use super::BodyLimit;
+use plinth_project::BodyLimit;
 
 /// Waits for the work, but not longer than `patience` after the last sign of life: the request
 /// itself, or a piece of its body. A long upload is thus no slow answer. `None`: time is up.

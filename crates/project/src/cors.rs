@@ -15,7 +15,7 @@ use http::{
 /// A service's rules for requests from other origins.
 ///
 /// ```
-/// use plinth_gateway::Cors;
+/// use plinth_project::Cors;
 ///
 /// let cors = Cors::any()
 ///     .methods("GET, POST, PATCH, DELETE")
