@@ -26,7 +26,7 @@ impl Directory for Platform {
             let tables = self.tables().await?;
             let row = tables.query_opt(FIND, &[&reference.as_str()]).await.map_err(DbError::from)?;
             let Some(row) = row else { return Ok(None) };
-            let record = self.record(&**tables, &row).await;
+            let record = self.record(&tables, &row).await;
             record.map(Some).map_err(|error| unreadable(reference, error))
         })
     }

@@ -123,6 +123,30 @@ async fn settings_of_api_roles_are_made_for_this_project_only() {
 }
 
 #[tokio::test]
+async fn settings_that_only_superusers_make_are_not_made_for_anybody() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let sql = "alter role anon set session_preload_libraries = 'evil';
+               alter role anon set statement_timeout = '5s';";
+
+    let notices = app.platform.apply_migration(&name, &file("1_role.sql", sql)).await.expect("applied");
+
+    assert!(notices[0].starts_with("not carried out"), "{notices:?}");
+    assert!(notices[1].starts_with("carried out"), "{notices:?}");
+}
+
+#[tokio::test]
+async fn our_own_sessions_find_nothing_of_the_users() {
+    let app = TestPlatform::start().await;
+    let project = app.open(&app.project("Shop").await).await;
+
+    let admin = project.db.as_admin().await.expect("the administrating role");
+    let row = admin.query_one("show search_path", &[]).await.expect("a row");
+
+    assert_eq!(row.get::<_, &str>(0), "pg_catalog,pg_temp", "in spite of the database's own");
+}
+
+#[tokio::test]
 async fn common_migrations_run_unchanged() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;

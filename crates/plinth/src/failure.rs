@@ -52,7 +52,7 @@ impl Failure {
     }
 
     pub(crate) fn print(&self, is_debug: bool) {
-        eprintln!("plinth: {}", self.message);
+        eprintln!("plinth: {}", without_error_numbers(&self.message));
         if let Some(step) = &self.next_step {
             eprintln!("  {step}");
         }
@@ -60,6 +60,16 @@ impl Failure {
             eprintln!("  cause: {cause:?}");
         }
     }
+}
+
+/// The standard library appends numbers to the system's errors, which help nobody who is lost.
+fn without_error_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+    }
+    text
 }
 
 impl fmt::Display for Failure {
@@ -84,5 +94,20 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
             }
         }
         Self { kind: Kind::Failure, message, next_step: None, cause: Some(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_system_errors_are_left_out() {
+        let told = "cannot connect: Connection refused (os error 111), then gone (os error 2)";
+        assert_eq!(
+            without_error_numbers(told),
+            "cannot connect: Connection refused, then gone"
+        );
+        assert_eq!(without_error_numbers("plain (words)"), "plain (words)");
     }
 }

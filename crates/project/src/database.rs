@@ -94,9 +94,11 @@ impl WayIn {
         }
     }
 
+    /// Users may create functions and operators in `public`: the administrating role must not
+    /// find them by accident, whatever the database's own search path says.
     fn admin(&self) -> Target {
         match self {
-            Self::Platform { admin, .. } => admin.clone(),
+            Self::Platform { admin, .. } => admin.options("-c search_path=pg_catalog,pg_temp"),
             Self::Alone(target) => target.clone(),
         }
     }

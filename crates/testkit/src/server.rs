@@ -94,10 +94,12 @@ fn is_alive(pid: i32) -> bool {
         .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
+/// The clone is the one whose tests run, which with a shared build folder need not be the one
+/// that this file was compiled in.
 fn search() -> Search {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     Search {
         bin_dir: std::env::var_os("PLINTH_TEST_BIN_DIR").map(PathBuf::from),
-        runtime_dirs: vec![workspace.join("runtime")],
+        runtime_dirs: vec![package.join("../../runtime"), package.join("../runtime")],
     }
 }

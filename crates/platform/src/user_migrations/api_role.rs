@@ -2,26 +2,44 @@
 //!
 //! The API roles belong to the whole cluster, so changing them is nobody's right; yet migrations
 //! do it all the time. What is meant is a setting for this project: the same statement with
-//! `in database`, which the administrating role carries out.
+//! `in database`, which the administrating role carries out. It does so only for settings that
+//! every user may make ([`MovedStatement::setting`] says which one it is).
 
 use plinth_db::QuotedIdent;
 
 const API_ROLES: [&str; 4] = ["anon", "authenticated", "service_role", "authenticator"];
 
+/// A statement that the administrating role runs in the user's stead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MovedStatement {
+    /// Its text.
+    pub(super) sql: String,
+    /// The setting's name in lower case; `all` for `reset all`.
+    pub(super) setting: String,
+}
+
 /// The statement to run instead, when this one sets or resets something of an API role.
-pub(super) fn in_database(statement: &str, database: &str) -> Option<String> {
+pub(super) fn in_database(statement: &str, database: &str) -> Option<MovedStatement> {
     let text = strip_comments(statement);
     let mut rest = text.as_str();
     take_word(&mut rest, "alter")?;
     take_word(&mut rest, "role").or_else(|| take_word(&mut rest, "user"))?;
     let role = API_ROLES.iter().find(|role| take_name(&mut rest, role).is_some())?;
-    let is_setting = ["set", "reset"]
-        .iter()
-        .any(|keyword| take_word(&mut { rest }, keyword).is_some());
-    is_setting.then(|| {
-        let database = QuotedIdent::new(database);
-        format!("alter role {role} in database {database} {}", rest.trim_start())
+    let action = rest.trim_start();
+    let mut name = action;
+    take_word(&mut name, "set").or_else(|| take_word(&mut name, "reset"))?;
+    let database = QuotedIdent::new(database);
+    Some(MovedStatement {
+        sql: format!("alter role {role} in database {database} {action}"),
+        setting: setting_name(name),
     })
+}
+
+/// `Statement_Timeout = …` and `"statement_timeout" to …` name the same setting.
+fn setting_name(text: &str) -> String {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "_.\"$".contains(c)));
+    text[..end.unwrap_or(text.len())].replace('"', "").to_ascii_lowercase()
 }
 
 fn take_word(rest: &mut &str, word: &str) -> Option<()> {
@@ -60,7 +78,21 @@ mod tests {
     use super::*;
 
     fn check(statement: &str, expected: Option<&str>) {
-        assert_eq!(in_database(statement, "postgres").as_deref(), expected, "{statement}");
+        let moved = in_database(statement, "postgres").map(|moved| moved.sql);
+        assert_eq!(moved.as_deref(), expected, "{statement}");
+    }
+
+    #[test]
+    fn the_setting_is_named_whatever_its_spelling() {
+        for (statement, expected) in [
+            ("alter role anon set statement_timeout = '3s'", "statement_timeout"),
+            ("alter role anon set \"Statement_Timeout\" to 3", "statement_timeout"),
+            ("alter role anon set pgrst.db_schemas='a'", "pgrst.db_schemas"),
+            ("alter role anon reset all", "all"),
+        ] {
+            let moved = in_database(statement, "postgres").expect(statement);
+            assert_eq!(moved.setting, expected);
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Running migration files.
 
+use plinth_db::describe;
 use plinth_project::{Project, ProjectName};
 use serde_json::json;
 use tokio_postgres::{Client, error::ErrorPosition};
 
-use super::{MigrationFile, Statement, api_role, split};
+use super::{MigrationFile, Statement, api_role, api_role::MovedStatement, split};
 use crate::{Platform, PlatformError};
 
 /// A row of the history.
@@ -150,7 +151,7 @@ impl Platform {
 /// What the file's owner runs, and what the administrating role runs afterwards.
 struct Plan<'a> {
     own: Vec<(usize, &'a Statement<'a>)>,
-    for_api_roles: Vec<String>,
+    for_api_roles: Vec<MovedStatement>,
     notices: Vec<String>,
 }
 
@@ -237,16 +238,29 @@ async fn run_for_api_roles(project: &Project, plan: &mut Plan<'_>) -> Result<(),
         return Ok(());
     }
     let admin = project.db.as_admin().await?;
-    for statement in &plan.for_api_roles {
-        match admin.batch_execute(statement).await {
-            Ok(()) => plan.notices.push(format!("carried out for this project only: {statement}")),
-            Err(error) => plan.notices.push(format!(
-                "not carried out: {statement}: {}",
-                plinth_db::describe(&error)
-            )),
-        }
+    for moved in &plan.for_api_roles {
+        let carried_out = match is_everybodys(&admin, &moved.setting).await? {
+            // The extended protocol takes one statement only, whatever the text says.
+            true => admin.execute(&moved.sql, &[]).await.map_err(|error| describe(&error)),
+            false => Err(format!("{} is not a setting that users may make", moved.setting)),
+        };
+        let sql = &moved.sql;
+        plan.notices.push(match carried_out {
+            Ok(_) => format!("carried out for this project only: {sql}"),
+            Err(reason) => format!("not carried out: {sql}: {reason}"),
+        });
     }
     Ok(())
+}
+
+/// Settings of one's own (`pgrst.…`) and those that Postgres lets every session change.
+async fn is_everybodys(admin: &Client, setting: &str) -> Result<bool, PlatformError> {
+    if setting == "all" {
+        return Ok(true);
+    }
+    let sql = "select context = 'user' from pg_catalog.pg_settings where name = $1";
+    let known = admin.query_opt(sql, &[&setting]).await?.map(|row| row.get::<_, bool>(0));
+    Ok(known.unwrap_or_else(|| setting.contains('.')))
 }
 
 #[cfg(test)]

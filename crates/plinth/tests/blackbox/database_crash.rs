@@ -1,1 +1,123 @@
-//! Empty.
+//! PostgreSQL dies under load: honest answers meanwhile, and all is well again soon.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use rustix::process::Signal;
+
+use crate::support::{Answer, Folder, Http, Instance, eventually, kill, value};
+
+const CLIENTS: usize = 16;
+const RECOVERY: Duration = Duration::from_secs(20);
+
+/// What one kind of request was answered with, and how often.
+type Tally = Mutex<BTreeMap<String, usize>>;
+
+#[test]
+fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let token = server.cli_json(&["tokens", "create", "load"]);
+    let platform = server.http().token(token["token"].as_str().expect("a token"));
+    let open = server.http();
+    let jwks = open.get("/auth/v1/.well-known/jwks.json").expect_status(200).body;
+    let postmaster = folder.postmaster().expect("a postmaster");
+    let (stop, tally) = (AtomicBool::new(false), Tally::default());
+
+    std::thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let (platform, open, stop, tally, jwks) = (&platform, &open, &stop, &tally, &jwks);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    match number % 2 {
+                        0 => note(tally, platform, "/platform/projects", |answer| {
+                            answer.json().as_array().is_some_and(|list| list.len() == 2)
+                        }),
+                        _ => note(tally, open, "/auth/v1/.well-known/jwks.json", |answer| {
+                            answer.body == *jwks
+                        }),
+                    }
+                }
+            });
+        }
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually(RECOVERY, "all is well before", || is_ready(&open, 200));
+            kill(postmaster, Signal::KILL);
+            eventually(RECOVERY, "/ready says that it is not", || is_ready(&open, 503));
+            eventually(RECOVERY, "/ready is back", || is_ready(&open, 200));
+            eventually(RECOVERY, "the platform is back", || {
+                (platform.get("/platform/projects").status == 200).then_some(())
+            });
+        }));
+        stop.store(true, Ordering::Relaxed);
+        outcome.unwrap_or_else(|cause| std::panic::resume_unwind(cause));
+    });
+
+    let tally = tally.into_inner().expect("no client panicked");
+    let allowed = ["200 as it should be", "503 database_unavailable"];
+    let strange: Vec<_> = tally.iter().filter(|(what, _)| !allowed.contains(&&what[..])).collect();
+    assert!(strange.is_empty(), "{strange:?} among {tally:?}\n{}", server.stderr());
+    assert!(tally.contains_key("200 as it should be"), "{tally:?}");
+    for _ in 0..CLIENTS {
+        platform.get("/platform/projects").expect_status(200);
+    }
+    assert_eq!(value(server.db_url(), "select 1"), "1", "the front door is open again");
+    assert_ne!(folder.postmaster(), Some(postmaster));
+    assert!(server.stderr().contains("restarting it"), "{}", server.stderr());
+    assert_eq!(server.stop().code(), Some(0));
+    folder.expect_no_postgres();
+}
+
+/// Asks once and writes down what came.
+fn note(tally: &Tally, http: &Http, path: &str, is_good: impl Fn(&Answer) -> bool) {
+    let what = match http.send("GET", path, "") {
+        Ok(answer) if answer.status == 200 && is_good(&answer) => "200 as it should be".to_owned(),
+        Ok(answer) if answer.status == 503 && answer.header("retry-after").is_some() => {
+            format!("503 {}", answer.code())
+        }
+        Ok(answer) => format!("{path}: {answer:?}"),
+        Err(error) => format!("{path}: {error}"),
+    };
+    *tally.lock().expect("no client panicked").entry(what).or_default() += 1;
+}
+
+fn is_ready(http: &Http, status: u16) -> Option<()> {
+    let answer = http.get("/ready");
+    assert!([200, 503].contains(&answer.status), "{answer:?}");
+    (answer.status == status).then_some(())
+}
+
+#[test]
+fn a_killed_backend_is_replaced_without_an_error_that_stays() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let token = server.cli_json(&["tokens", "create", "one"]);
+    let platform = server.http().token(token["token"].as_str().expect("a token"));
+    platform.get("/platform/projects").expect_status(200);
+
+    // A backend that dies takes all others with it: PostgreSQL starts over by itself.
+    let backends = crate::support::postgres_processes(&folder.data_dir());
+    let postmaster = folder.postmaster().expect("a postmaster");
+    let victim = backends.into_iter().find(|pid| *pid != postmaster && is_client_backend(*pid));
+    kill(victim.expect("a backend that serves plinth"), Signal::KILL);
+
+    eventually(RECOVERY, "the platform answers again", || {
+        let answer = platform.get("/platform/projects");
+        assert!([200, 503].contains(&answer.status), "{answer:?}");
+        (answer.status == 200).then_some(())
+    });
+    assert_eq!(folder.postmaster(), Some(postmaster), "the postmaster lived on");
+    let created = server.cli_json(&["projects", "create", "after"]);
+    assert_eq!(created["NAME"], "after");
+}
+
+fn is_client_backend(pid: u32) -> bool {
+    let title = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    title.contains("[local]")
+}

@@ -1,1 +1,83 @@
-//! Empty.
+//! The server itself is killed: the next start finds everything, and nothing half-made.
+
+use std::{process::Stdio, time::Duration};
+
+use crate::support::{Folder, Instance, eventually, rows, value};
+
+#[test]
+fn a_killed_server_comes_back_with_its_data() {
+    let folder = Folder::new();
+    let first = Instance::start(&folder, &[]);
+    let status = first.status.clone();
+    rows(first.db_url(), "create table kept (id int); insert into kept values (7)");
+
+    first.kill9();
+    folder.expect_no_postgres();
+    folder.cli(&["status"]).expect_code(3);
+    folder.cli(&["stop"]).expect_success().says(&["Nothing runs"]);
+
+    let second = Instance::start(&folder, &[]);
+    assert_eq!(second.status, status);
+    assert_eq!(value(second.db_url(), "select id from kept"), "7");
+}
+
+#[test]
+fn a_server_killed_while_creating_projects_leaves_none_half_made() {
+    let folder = Folder::new();
+    // From "hardly begun" to "just done"; creating takes about 200 ms.
+    for pause_ms in [20, 70, 120, 180, 260] {
+        let server = Instance::start(&folder, &[]);
+        expect_whole_projects(&server);
+        let mut creating: Vec<_> = ["one", "two"]
+            .map(|name| {
+                let mut command = folder.command(&["projects", "create", name]);
+                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                command.spawn().expect("a command")
+            })
+            .into();
+        std::thread::sleep(Duration::from_millis(pause_ms));
+        server.kill9();
+        for command in &mut creating {
+            command.wait().expect("the command ends");
+        }
+    }
+
+    let server = Instance::start(&folder, &[]);
+    expect_whole_projects(&server);
+    let before = server.cli_json(&["projects", "list"]).as_array().map_or(0, Vec::len);
+    let created = server.cli_json(&["projects", "create", "last"]);
+    assert_eq!(value(created["DB_URL"].as_str().expect("a URL"), "select 1"), "1");
+    let after = server.cli_json(&["projects", "list"]).as_array().map_or(0, Vec::len);
+    assert_eq!(after, before + 1);
+    expect_whole_projects(&server);
+}
+
+/// Every project is healthy and usable, and no database or role is there without one.
+fn expect_whole_projects(server: &Instance<'_>) {
+    let list = server.cli_json(&["projects", "list"]);
+    let mut refs = Vec::new();
+    for project in list.as_array().expect("a list") {
+        assert_eq!(project["status"], "ACTIVE_HEALTHY", "{list}");
+        refs.push(project["ref"].as_str().expect("a ref").to_owned());
+    }
+    refs.sort();
+    let db = server.db_url();
+    let default = server.value("PLINTH_REF");
+    let databases = "select datname from pg_database where datname ~ '^[a-z]{20}' order by 1";
+    let expected: Vec<_> = refs.iter().filter(|name| *name != default).cloned().collect();
+    assert_eq!(rows(db, databases), expected, "databases and projects agree");
+    for kind in ["owner", "authenticator"] {
+        let roles = format!(
+            "select substr(rolname, {}) from pg_roles where rolname ~ '^{kind}_[a-z]{{20}}$' \
+             order by 1",
+            kind.len() + 2
+        );
+        assert_eq!(rows(db, &roles), refs, "{kind} roles and projects agree");
+    }
+    for reference in &refs {
+        let path = format!("/p/{reference}/auth/v1/health");
+        eventually(Duration::from_secs(5), "the project answers", || {
+            (server.http().get(&path).status == 200).then_some(())
+        });
+    }
+}

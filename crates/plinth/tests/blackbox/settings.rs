@@ -49,7 +49,8 @@ fn settings_come_from_the_file_the_environment_and_the_command_line() {
     let limit = std::time::Duration::from_secs(20);
     let shown = crate::support::run_to_end(&mut command, None, limit).expect_success();
     shown.says(&["site_ulr", "site_url"]);
-    assert_eq!(shown.json()[0]["value"], "https://from.env");
+    // Values are shown as config.toml spells them.
+    assert_eq!(shown.json()[0]["value"], "\"https://from.env\"");
 
     let listed = folder.cli(&["settings", "auth.email"]).expect_success().stdout;
     let line = listed.lines().find(|line| line.contains("auth.email.max_frequency"));
