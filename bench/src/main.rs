@@ -3,6 +3,7 @@
 //! servers it started.
 
 mod as_caller;
+mod child;
 mod cpu;
 mod machine;
 mod managed;

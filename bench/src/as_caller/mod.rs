@@ -31,10 +31,10 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 16], value_parser = clap::value_parser!(u16).range(1..=90))]
     connections: Vec<u16>,
     /// How often each side runs per number of connections.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
+    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
     /// How long each run lasts.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=120))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=120))]
     seconds: u16,
     /// Worker threads of our runtime, and threads of pgbench.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::{managed, work_folder};
+use crate::{child::die_with_us, managed, work_folder};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const PASSWORD: &str = "bench";
@@ -124,6 +124,7 @@ impl Bare {
         if let Some(account) = &self.account {
             command.gid(account.gid).uid(account.uid);
         }
+        die_with_us(&mut command, Signal::INT);
         command
     }
 

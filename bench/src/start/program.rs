@@ -17,7 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::http;
-use crate::{managed, processes, work_folder};
+use crate::{child::die_with_us, managed, processes, work_folder};
 
 /// Far beyond every goal: whoever needs longer is not slow but stuck.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -92,14 +92,11 @@ impl Installation {
     pub(crate) fn start(&self) -> anyhow::Result<(Running<'_>, Duration)> {
         let log = File::create(self.log())?;
         let begun = Instant::now();
-        let child = self
-            .command(&["start"])
-            .args([
-                "--port",
-                &self.port.to_string(),
-                "--db-port",
-                &self.db_port.to_string(),
-            ])
+        let mut command = self.command(&["start"]);
+        die_with_us(&mut command, Signal::TERM);
+        let child = command
+            .args(["--port", &self.port.to_string()])
+            .args(["--db-port", &self.db_port.to_string()])
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

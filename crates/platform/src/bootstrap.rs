@@ -111,6 +111,10 @@ impl Bootstrap {
         client: &mut Client,
         cluster: &Cluster,
     ) -> Result<References, PlatformError> {
+        if let DefaultDatabase::Made(_) = self.default_database {
+            // A cluster of our own: nobody else has business in its maintenance database.
+            databases::close(client, self.maintenance.database_name()).await?;
+        }
         databases::ensure_template(&self.maintenance, client, &self.schemas).await?;
         let platform = self.ensure_platform(client, cluster).await?;
         let mut tables = self.maintenance.database(platform.as_str()).connect().await?;

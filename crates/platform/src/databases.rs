@@ -51,6 +51,12 @@ pub(crate) async fn allow_connections(
     Ok(())
 }
 
+/// From now on only those whom a grant names may connect.
+pub(crate) async fn close(client: &Client, name: &str) -> Result<(), DbError> {
+    let name = QuotedIdent::new(name);
+    Ok(client.batch_execute(&format!("revoke connect on database {name} from public")).await?)
+}
+
 /// Which sessions on a database are meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionKind {
@@ -122,7 +128,7 @@ pub(crate) async fn ensure_template(
     let mut inside = maintenance.database(TEMPLATE_NEW).connect().await?;
     migrate::migrate(&mut inside, schemas).await?;
     drop(inside);
-    client.batch_execute(&format!("revoke connect on database {TEMPLATE_NEW} from public")).await?;
+    close(client, TEMPLATE_NEW).await?;
     allow_connections(client, TEMPLATE_NEW, false).await?;
     if exists(client, TEMPLATE).await? {
         client.batch_execute(&format!("alter database {TEMPLATE} is_template false")).await?;

@@ -79,7 +79,7 @@ impl Platform {
                         abs(extract(epoch from clock_timestamp())::float8 - $1::float8),
                         (select array_agg(name::text) from pg_available_extensions
                          where name in ('pgcrypto', 'uuid-ossp', 'citext', 'pg_trgm'))",
-                &[&(time::OffsetDateTime::now_utc().unix_timestamp() as f64)],
+                &[&(time::OffsetDateTime::now_utc().unix_timestamp_nanos() as f64 / 1e9)],
             )
             .await?;
         let mut checks = vec![Check::good("postgres", format!("PostgreSQL {}", row.get::<_, &str>(0)))];

@@ -57,7 +57,18 @@ pub enum ClusterError {
         /// What it lacks, as `ALTER ROLE` spells it.
         missing: String,
     },
+    /// Nothing but a superuser will do here.
+    #[error("the database role {role} is not enough: {reason}; use a superuser")]
+    NeedsSuperuser {
+        /// The role of the database URL.
+        role: String,
+        /// Why.
+        reason: &'static str,
+    },
 }
+
+/// Roles with BYPASSRLS, which every project needs, could be made by superusers only.
+const NEWEST_THAT_NEEDS_A_SUPERUSER: i32 = 159_999;
 
 impl From<tokio_postgres::Error> for ClusterError {
     fn from(error: tokio_postgres::Error) -> Self {
@@ -206,6 +217,19 @@ async fn inspect(admin: &Client) -> Result<Cluster, ClusterError> {
         }
     }
     let has_foreign_postgres: bool = row.get(7);
+    let reason = match is_superuser {
+        true => None,
+        false if version_num <= NEWEST_THAT_NEEDS_A_SUPERUSER => {
+            Some("before PostgreSQL 16 only superusers create roles with BYPASSRLS")
+        }
+        false if has_foreign_postgres && role != "postgres" => {
+            Some("this cluster has a role postgres of its own, which it may not assume")
+        }
+        false => None,
+    };
+    if let Some(reason) = reason {
+        return Err(ClusterError::NeedsSuperuser { role, reason });
+    }
     Ok(Cluster {
         version_num,
         admin: role,

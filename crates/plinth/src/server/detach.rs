@@ -33,8 +33,7 @@ pub(super) fn start(global: &Global) -> Outcome {
     loop {
         if let Some(status) = child.try_wait()? {
             let text = fs::read_to_string(&log_path).unwrap_or_default();
-            let told = text.lines().rev().find_map(|line| line.strip_prefix("plinth: "));
-            let message = told.map_or_else(|| format!("the server ended with {status}"), str::to_owned);
+            let message = told(&text).unwrap_or_else(|| format!("the server ended with {status}"));
             return Err(Failure::new(Kind::Failure, message)
                 .next_step(format!("Its output is in {}.", log_path.display())));
         }
@@ -46,5 +45,27 @@ pub(super) fn start(global: &Global) -> Outcome {
             return Ok(());
         }
         std::thread::sleep(POLL);
+    }
+}
+
+/// What the server said last, which may be several lines.
+fn told(log: &str) -> Option<String> {
+    let start = match log.rfind("\nplinth: ") {
+        Some(at) => at + 1,
+        None => 0,
+    };
+    log[start..].strip_prefix("plinth: ").map(|text| text.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_the_server_said_last_is_told() {
+        let log = "0.1s WARN odd\nplinth: two things are wrong:\n  - one\n  - two\n";
+        assert_eq!(told(log).as_deref(), Some("two things are wrong:\n  - one\n  - two"));
+        assert_eq!(told("plinth: short\n").as_deref(), Some("short"));
+        assert_eq!(told("killed"), None);
     }
 }

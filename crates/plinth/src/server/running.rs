@@ -6,10 +6,10 @@ use std::{
     time::Instant,
 };
 
-use anyhow::Context;
+use anyhow::anyhow;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
-use plinth_platform::{Bootstrap, GivenKeys, Platform, References, WELL_KNOWN};
+use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
 use plinth_project::{ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
 use plinth_token::Secret;
@@ -165,7 +165,11 @@ async fn bootstrap(
         trash: settings.duration("plinth.trash"),
         logs: logs.clone(),
     };
-    Ok(bootstrap.run().await.context("the database could not be prepared")?)
+    bootstrap.run().await.map_err(|error| match error {
+        // What the API hides from strangers is what whoever starts the server must read.
+        PlatformError::Internal(cause) => anyhow!("the database cannot be used: {cause}").into(),
+        error => error.into(),
+    })
 }
 
 fn registry(

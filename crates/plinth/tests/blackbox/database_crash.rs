@@ -24,9 +24,14 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let token = server.cli_json(&["tokens", "create", "load"]);
-    let platform = server.http().token(token["token"].as_str().expect("a token"));
+    let platform = server
+        .http()
+        .token(token["token"].as_str().expect("a token"));
     let open = server.http();
-    let jwks = open.get("/auth/v1/.well-known/jwks.json").expect_status(200).body;
+    let jwks = open
+        .get("/auth/v1/.well-known/jwks.json")
+        .expect_status(200)
+        .body;
     let postmaster = folder.postmaster().expect("a postmaster");
     let (stop, tally) = (AtomicBool::new(false), Tally::default());
 
@@ -49,7 +54,9 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             eventually(RECOVERY, "all is well before", || is_ready(&open, 200));
             kill(postmaster, Signal::KILL);
-            eventually(RECOVERY, "/ready says that it is not", || is_ready(&open, 503));
+            eventually(RECOVERY, "/ready says that it is not", || {
+                is_ready(&open, 503)
+            });
             eventually(RECOVERY, "/ready is back", || is_ready(&open, 200));
             eventually(RECOVERY, "the platform is back", || {
                 (platform.get("/platform/projects").status == 200).then_some(())
@@ -61,15 +68,30 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
 
     let tally = tally.into_inner().expect("no client panicked");
     let allowed = ["200 as it should be", "503 database_unavailable"];
-    let strange: Vec<_> = tally.iter().filter(|(what, _)| !allowed.contains(&&what[..])).collect();
-    assert!(strange.is_empty(), "{strange:?} among {tally:?}\n{}", server.stderr());
+    let strange: Vec<_> = tally
+        .iter()
+        .filter(|(what, _)| !allowed.contains(&&what[..]))
+        .collect();
+    assert!(
+        strange.is_empty(),
+        "{strange:?} among {tally:?}\n{}",
+        server.stderr()
+    );
     assert!(tally.contains_key("200 as it should be"), "{tally:?}");
     for _ in 0..CLIENTS {
         platform.get("/platform/projects").expect_status(200);
     }
-    assert_eq!(value(server.db_url(), "select 1"), "1", "the front door is open again");
+    assert_eq!(
+        value(server.db_url(), "select 1"),
+        "1",
+        "the front door is open again"
+    );
     assert_ne!(folder.postmaster(), Some(postmaster));
-    assert!(server.stderr().contains("restarting it"), "{}", server.stderr());
+    assert!(
+        server.stderr().contains("restarting it"),
+        "{}",
+        server.stderr()
+    );
     assert_eq!(server.stop().code(), Some(0));
     folder.expect_no_postgres();
 }
@@ -84,7 +106,11 @@ fn note(tally: &Tally, http: &Http, path: &str, is_good: impl Fn(&Answer) -> boo
         Ok(answer) => format!("{path}: {answer:?}"),
         Err(error) => format!("{path}: {error}"),
     };
-    *tally.lock().expect("no client panicked").entry(what).or_default() += 1;
+    *tally
+        .lock()
+        .expect("no client panicked")
+        .entry(what)
+        .or_default() += 1;
 }
 
 fn is_ready(http: &Http, status: u16) -> Option<()> {
@@ -98,13 +124,17 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let token = server.cli_json(&["tokens", "create", "one"]);
-    let platform = server.http().token(token["token"].as_str().expect("a token"));
+    let platform = server
+        .http()
+        .token(token["token"].as_str().expect("a token"));
     platform.get("/platform/projects").expect_status(200);
 
     // A backend that dies takes all others with it: PostgreSQL starts over by itself.
     let backends = crate::support::postgres_processes(&folder.data_dir());
     let postmaster = folder.postmaster().expect("a postmaster");
-    let victim = backends.into_iter().find(|pid| *pid != postmaster && is_client_backend(*pid));
+    let victim = backends
+        .into_iter()
+        .find(|pid| *pid != postmaster && is_client_backend(*pid));
     kill(victim.expect("a backend that serves plinth"), Signal::KILL);
 
     eventually(RECOVERY, "the platform answers again", || {
@@ -112,7 +142,11 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
         assert!([200, 503].contains(&answer.status), "{answer:?}");
         (answer.status == 200).then_some(())
     });
-    assert_eq!(folder.postmaster(), Some(postmaster), "the postmaster lived on");
+    assert_eq!(
+        folder.postmaster(),
+        Some(postmaster),
+        "the postmaster lived on"
+    );
     let created = server.cli_json(&["projects", "create", "after"]);
     assert_eq!(created["NAME"], "after");
 }

@@ -7,7 +7,10 @@ use crate::support::{Folder, Instance, eventually, rows, try_rows, value};
 #[test]
 fn a_start_with_a_broken_migration_says_where_and_leaves_nothing() {
     let folder = Folder::with(&[
-        ("migrations/1_good.sql", "create table public.good (id int);"),
+        (
+            "migrations/1_good.sql",
+            "create table public.good (id int);",
+        ),
         (
             "migrations/2_broken.sql",
             "-- A comment first.\ncreate table public.half (id int);\n\
@@ -19,12 +22,18 @@ fn a_start_with_a_broken_migration_says_where_and_leaves_nothing() {
 
     let told = refused.failure();
     assert!(told.contains("2_broken.sql:3:"), "{told}");
-    assert!(told.contains("no number") && told.contains("22P02"), "{told}");
+    assert!(
+        told.contains("no number") && told.contains("22P02"),
+        "{told}"
+    );
     refused.says(&["Nothing of this file remains", "--no-migrate"]);
     assert!(!folder.state().join("running.json").exists());
     folder.cli(&["status"]).expect_code(3);
 
-    folder.write("supabase/migrations/2_broken.sql", "create table public.half (id int);");
+    folder.write(
+        "supabase/migrations/2_broken.sql",
+        "create table public.half (id int);",
+    );
     let server = Instance::start(&folder, &[]);
     let versions = "select version from supabase_migrations.schema_migrations order by 1";
     assert_eq!(rows(server.db_url(), versions), ["1", "2"]);
@@ -38,9 +47,15 @@ fn a_broken_seed_stops_the_start_and_names_the_file() {
     let refused = folder.start_refused(&[]).expect_code(1);
 
     refused.says(&["seed.sql:3:", "nowhere"]);
-    folder.write("supabase/seed.sql", "create table public.somewhere (id int);");
+    folder.write(
+        "supabase/seed.sql",
+        "create table public.somewhere (id int);",
+    );
     let server = Instance::start(&folder, &[]);
-    assert_eq!(value(server.db_url(), "select count(*) from somewhere"), "0");
+    assert_eq!(
+        value(server.db_url(), "select count(*) from somewhere"),
+        "0"
+    );
 }
 
 #[test]
@@ -54,12 +69,24 @@ fn a_server_killed_within_a_migration_applies_it_whole_at_the_next_start() {
     });
 
     first.kill9();
-    folder.write("supabase/migrations/1_slow.sql", "create table public.half (whole int);");
+    folder.write(
+        "supabase/migrations/1_slow.sql",
+        "create table public.half (whole int);",
+    );
     let second = Instance::start(&folder, &[]);
 
     let db = second.db_url();
-    assert_eq!(rows(db, "select version from supabase_migrations.schema_migrations"), ["1"]);
-    assert!(try_rows(db, "select whole from half").is_ok(), "the new file was applied");
+    assert_eq!(
+        rows(
+            db,
+            "select version from supabase_migrations.schema_migrations"
+        ),
+        ["1"]
+    );
+    assert!(
+        try_rows(db, "select whole from half").is_ok(),
+        "the new file was applied"
+    );
     let sleeping = "select count(*) from pg_stat_activity where query like '%pg_sleep(60)%' \
                     and pid <> pg_backend_pid()";
     assert_eq!(value(db, sleeping), "0");

@@ -10,7 +10,15 @@ use crate::support::{Folder, Instance, free_port, try_rows, value};
 fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
     let folder = Folder::new();
     let (port, db_port) = (free_port().to_string(), free_port().to_string());
-    let args = ["serve", "--host", "127.0.0.1", "--port", &port, "--db-port", &db_port];
+    let args = [
+        "serve",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        &port,
+        "--db-port",
+        &db_port,
+    ];
 
     let server = Instance::spawn(&folder, &args).ready();
 
@@ -19,8 +27,14 @@ fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
     let metrics = server.http().get("/metrics").expect_status(401);
     assert_eq!(metrics.code(), "metrics_token_needed");
     let url = server.db_url();
-    assert!(url.contains(&format!("@127.0.0.1:{db_port}/postgres")), "{url}");
-    assert!(!url.contains(":postgres@"), "the password is not the well-known one");
+    assert!(
+        url.contains(&format!("@127.0.0.1:{db_port}/postgres")),
+        "{url}"
+    );
+    assert!(
+        !url.contains(":postgres@"),
+        "the password is not the well-known one"
+    );
     assert_eq!(value(url, "select 1"), "1");
     let well_known = format!("postgresql://postgres:postgres@127.0.0.1:{db_port}/postgres");
     let refused = try_rows(&well_known, "select 1").expect_err("not with the well-known password");
@@ -46,7 +60,10 @@ fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
     }
 
     assert_eq!(server.stop().code(), Some(0));
-    assert!(TcpStream::connect(&address).is_err(), "nobody listens any more (pid {pid})");
+    assert!(
+        TcpStream::connect(&address).is_err(),
+        "nobody listens any more (pid {pid})"
+    );
     folder.expect_no_postgres();
 }
 
@@ -55,7 +72,11 @@ fn a_request_that_is_under_way_is_finished_before_the_stop() {
     use std::io::{Read, Write};
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
-    let address = server.api_url().strip_prefix("http://").expect("an address").to_owned();
+    let address = server
+        .api_url()
+        .strip_prefix("http://")
+        .expect("an address")
+        .to_owned();
     let mut slow = TcpStream::connect(&address).expect("a connection");
     let mut idle = TcpStream::connect(&address).expect("a connection");
     let token = server.cli_json(&["tokens", "create", "slow"]);
@@ -69,9 +90,11 @@ fn a_request_that_is_under_way_is_finished_before_the_stop() {
     server.http().get("/health").expect_status(200);
 
     crate::support::kill(server.pid(), rustix::process::Signal::TERM);
-    crate::support::eventually(std::time::Duration::from_secs(10), "the port closes", || {
-        TcpStream::connect(&address).is_err().then_some(())
-    });
+    crate::support::eventually(
+        std::time::Duration::from_secs(10),
+        "the port closes",
+        || TcpStream::connect(&address).is_err().then_some(()),
+    );
     slow.write_all(b"{\"name\":\"last\"}").expect("written");
     let mut answer = String::new();
     slow.read_to_string(&mut answer).expect("an answer");

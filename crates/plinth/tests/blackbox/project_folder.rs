@@ -18,7 +18,10 @@ fn shop() -> Folder {
              create function public.price_of(int) returns int language sql\n\
              as $$ select price from public.products where id = $1; $$;\n",
         ),
-        ("seed.sql", "insert into public.products values (1, 'semi;colon', 10);\n"),
+        (
+            "seed.sql",
+            "insert into public.products values (1, 'semi;colon', 10);\n",
+        ),
     ])
 }
 
@@ -28,7 +31,10 @@ fn a_folder_is_applied_in_order_and_seeded_once() {
 
     let first = Instance::start(&folder, &[]);
     let db = first.db_url().to_owned();
-    assert_eq!(rows(&db, APPLIED), ["20240101000000_products", "20240102000000_prices"]);
+    assert_eq!(
+        rows(&db, APPLIED),
+        ["20240101000000_products", "20240102000000_prices"]
+    );
     assert_eq!(value(&db, "select public.price_of(1)"), "10");
     let recorded = "select array_length(statements, 1) from supabase_migrations.schema_migrations \
                     where version = '20240102000000'";
@@ -38,7 +44,11 @@ fn a_folder_is_applied_in_order_and_seeded_once() {
     first.stop();
 
     let second = Instance::start(&folder, &[]);
-    assert_eq!(value(&db, "select count(*) from products"), "1", "the seed ran once");
+    assert_eq!(
+        value(&db, "select count(*) from products"),
+        "1",
+        "the seed ran once"
+    );
     assert!(!second.stderr().contains("Applied"), "{}", second.stderr());
 
     expect_migration_commands(&folder, &second);
@@ -50,21 +60,40 @@ fn expect_migration_commands(folder: &Folder, server: &Instance<'_>) {
     let pretty = server.cli(&["migration", "list"]).expect_success().stdout;
     let lines: Vec<&str> = pretty.lines().collect();
     assert_eq!(lines.len(), 3, "{pretty}");
-    assert!(lines[0].starts_with("LOCAL") && lines[0].contains("REMOTE"), "{pretty}");
-    assert!(lines[1].contains("2024-01-01 00:00:00") && lines[1].contains("products"), "{pretty}");
+    assert!(
+        lines[0].starts_with("LOCAL") && lines[0].contains("REMOTE"),
+        "{pretty}"
+    );
+    assert!(
+        lines[1].contains("2024-01-01 00:00:00") && lines[1].contains("products"),
+        "{pretty}"
+    );
     let list = server.cli_json(&["migration", "list", "--check"]);
     assert_eq!(list[1]["local"], "20240102000000");
     assert_eq!(list[1]["remote"], "20240102000000");
 
     let sql = "create table public.orders (id int);\n";
-    let made = folder.cli_with_input(&["migration", "new", "orders"], sql).expect_success();
+    let made = folder
+        .cli_with_input(&["migration", "new", "orders"], sql)
+        .expect_success();
     let path = made.stdout.trim();
-    assert!(path.starts_with("supabase/migrations/2") && path.ends_with("_orders.sql"), "{path}");
+    assert!(
+        path.starts_with("supabase/migrations/2") && path.ends_with("_orders.sql"),
+        "{path}"
+    );
     assert_eq!(folder.read(path), sql);
-    server.cli(&["migration", "new", "no/such name"]).expect_code(2);
+    server
+        .cli(&["migration", "new", "no/such name"])
+        .expect_code(2);
     server.cli(&["migration", "list", "--check"]).expect_code(4);
-    server.cli(&["migration", "up"]).expect_success().says(&["Applied", "orders"]);
-    server.cli(&["migration", "up"]).expect_success().says(&["Nothing to apply"]);
+    server
+        .cli(&["migration", "up"])
+        .expect_success()
+        .says(&["Applied", "orders"]);
+    server
+        .cli(&["migration", "up"])
+        .expect_success()
+        .says(&["Nothing to apply"]);
     assert_eq!(value(db, "select count(*) from orders"), "0");
 
     let early = "supabase/migrations/20230101000000_early.sql";
@@ -72,35 +101,74 @@ fn expect_migration_commands(folder: &Folder, server: &Instance<'_>) {
     let refused = server.cli(&["migration", "up"]).expect_code(4);
     refused.says(&["20230101000000_early", "--include-all"]);
     assert_eq!(value(db, "select to_regclass('public.early') is null"), "t");
-    server.cli(&["migration", "up", "--include-all"]).expect_success();
+    server
+        .cli(&["migration", "up", "--include-all"])
+        .expect_success();
     assert_eq!(value(db, "select count(*) from early"), "0");
 
     let broken = "supabase/migrations/20990101000000_broken.sql";
-    folder.write(broken, "create table public.half (id int);\n\nselect no_such_column;\n");
+    folder.write(
+        broken,
+        "create table public.half (id int);\n\nselect no_such_column;\n",
+    );
     let failed = server.cli(&["migration", "up"]).expect_code(1);
-    failed.says(&["20990101000000_broken.sql:3:", "42703", "Nothing of this file remains"]);
+    failed.says(&[
+        "20990101000000_broken.sql:3:",
+        "42703",
+        "Nothing of this file remains",
+    ]);
     assert_eq!(value(db, "select to_regclass('public.half') is null"), "t");
     std::fs::remove_file(folder.path().join(broken)).expect("it can be removed");
 }
 
 fn expect_reset(folder: &Folder, server: &Instance<'_>) {
     let db = server.db_url();
-    assert_eq!(server.cli(&["db", "url"]).expect_success().stdout.trim(), db);
+    assert_eq!(
+        server.cli(&["db", "url"]).expect_success().stdout.trim(),
+        db
+    );
     assert_eq!(server.cli_json(&["db", "url"])["DB_URL"], db);
-    rows(db, "create table public.by_hand (id int); delete from products");
+    rows(
+        db,
+        "create table public.by_hand (id int); delete from products",
+    );
     let before = rows(db, APPLIED);
 
-    server.cli(&["db", "reset"]).expect_code(2).says(&["no terminal", "--yes"]);
-    assert_eq!(value(db, "select count(*) from by_hand"), "0", "nothing was done unasked");
+    server
+        .cli(&["db", "reset"])
+        .expect_code(2)
+        .says(&["no terminal", "--yes"]);
+    assert_eq!(
+        value(db, "select count(*) from by_hand"),
+        "0",
+        "nothing was done unasked"
+    );
 
     server.cli(&["db", "reset", "--yes"]).expect_success();
     assert_eq!(rows(db, APPLIED), before);
-    assert_eq!(value(db, "select count(*) from products"), "1", "seeded again");
-    assert_eq!(value(db, "select to_regclass('public.by_hand') is null"), "t");
+    assert_eq!(
+        value(db, "select count(*) from products"),
+        "1",
+        "seeded again"
+    );
+    assert_eq!(
+        value(db, "select to_regclass('public.by_hand') is null"),
+        "t"
+    );
     server.http().get("/auth/v1/health").expect_status(200);
 
-    server.cli(&["db", "reset", "--yes", "--no-seed", "--version", "20240101000000"]);
-    assert_eq!(rows(db, APPLIED).last().map(String::as_str), Some("20240101000000_products"));
+    server.cli(&[
+        "db",
+        "reset",
+        "--yes",
+        "--no-seed",
+        "--version",
+        "20240101000000",
+    ]);
+    assert_eq!(
+        rows(db, APPLIED).last().map(String::as_str),
+        Some("20240101000000_products")
+    );
     assert_eq!(value(db, "select count(*) from products"), "0");
     folder.cli(&["migration", "up"]).expect_success();
 }
@@ -112,12 +180,21 @@ fn no_migrate_leaves_the_folder_alone_and_odd_files_are_named() {
     folder.write("supabase/migrations/readme.md", "not SQL");
 
     let server = Instance::start(&folder, &["--no-migrate"]);
-    assert_eq!(value(server.db_url(), "select to_regclass('public.products') is null"), "t");
+    assert_eq!(
+        value(
+            server.db_url(),
+            "select to_regclass('public.products') is null"
+        ),
+        "t"
+    );
     let up = server.cli(&["migration", "up"]).expect_success();
     up.says(&["not a migration", "notes.sql"]);
     assert!(!up.stderr.contains("readme.md"), "{}", up.stderr);
 
     let doubled = "supabase/migrations/20240101000000_again.sql";
     folder.write(doubled, "select 1;");
-    server.cli(&["migration", "up"]).expect_code(1).says(&["two migrations", "20240101000000"]);
+    server
+        .cli(&["migration", "up"])
+        .expect_code(1)
+        .says(&["two migrations", "20240101000000"]);
 }

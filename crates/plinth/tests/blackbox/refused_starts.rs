@@ -10,7 +10,12 @@ const SOON: Duration = Duration::from_secs(10);
 /// The one sentence of a refused start.
 #[track_caller]
 fn sentence(refused: &Ended) -> String {
-    assert!(refused.took < SOON, "{:?} until\n{}", refused.took, refused.stderr);
+    assert!(
+        refused.took < SOON,
+        "{:?} until\n{}",
+        refused.took,
+        refused.stderr
+    );
     assert!(!refused.stderr.contains("panicked"), "{}", refused.stderr);
     assert!(!refused.stderr.contains("os error"), "{}", refused.stderr);
     refused.failure().to_owned()
@@ -23,9 +28,13 @@ fn a_busy_port_is_named() {
     let port = busy.local_addr().expect("its address").port().to_string();
     let free = free_port().to_string();
 
-    let api = folder.cli(&["start", "--port", &port, "--db-port", &free]).expect_code(1);
+    let api = folder
+        .cli(&["start", "--port", &port, "--db-port", &free])
+        .expect_code(1);
     assert!(sentence(&api).contains(&port), "{}", api.stderr);
-    let database = folder.cli(&["start", "--port", &free, "--db-port", &port]).expect_code(1);
+    let database = folder
+        .cli(&["start", "--port", &free, "--db-port", &port])
+        .expect_code(1);
     assert!(sentence(&database).contains(&port), "{}", database.stderr);
     assert_ne!(sentence(&api), sentence(&database));
 
@@ -44,8 +53,15 @@ fn a_second_server_on_a_folder_is_told_about_the_first() {
     let second = folder.cli(&["start", "--port", "auto"]).expect_code(1);
 
     let told = sentence(&second);
-    assert!(told.contains("already uses") && told.contains(&first.pid().to_string()), "{told}");
-    assert_eq!(value(first.db_url(), "select 1"), "1", "the first one is unharmed");
+    assert!(
+        told.contains("already uses") && told.contains(&first.pid().to_string()),
+        "{told}"
+    );
+    assert_eq!(
+        value(first.db_url(), "select 1"),
+        "1",
+        "the first one is unharmed"
+    );
     first.cli(&["status"]).expect_success();
     assert_eq!(first.stop().code(), Some(0));
 }
@@ -60,16 +76,30 @@ fn a_database_of_another_major_version_is_refused_and_unharmed() {
     fs::write(&version, "14\n").expect("another version");
     let refused = folder.start_refused(&[]).expect_code(1);
     let told = sentence(&refused);
-    assert!(told.contains("made by PostgreSQL 14") && told.contains(made_by.trim()), "{told}");
+    assert!(
+        told.contains("made by PostgreSQL 14") && told.contains(made_by.trim()),
+        "{told}"
+    );
 
     fs::write(&version, made_by).expect("the version");
     let key = folder.read(".plinth/instance-key");
-    folder.write(".plinth/instance-key", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY");
+    folder.write(
+        ".plinth/instance-key",
+        "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY",
+    );
     let refused = folder.start_refused(&[]).expect_code(1);
-    assert!(sentence(&refused).contains("instance key"), "{}", refused.stderr);
+    assert!(
+        sentence(&refused).contains("instance key"),
+        "{}",
+        refused.stderr
+    );
     folder.write(".plinth/instance-key", "short");
     let refused = folder.start_refused(&[]).expect_code(1);
-    assert!(sentence(&refused).contains("instance-key"), "{}", refused.stderr);
+    assert!(
+        sentence(&refused).contains("instance-key"),
+        "{}",
+        refused.stderr
+    );
 
     folder.write(".plinth/instance-key", &key);
     Instance::start(&folder, &[]).stop();
@@ -82,7 +112,11 @@ fn a_folder_with_something_else_in_place_of_the_database_is_left_alone() {
 
     let refused = folder.start_refused(&[]).expect_code(1);
 
-    assert!(sentence(&refused).contains("holds no PostgreSQL database"), "{}", refused.stderr);
+    assert!(
+        sentence(&refused).contains("holds no PostgreSQL database"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(folder.read(".plinth/database/holiday.jpg"), "a picture");
 }
 
@@ -128,14 +162,22 @@ fn a_database_url_that_leads_nowhere_is_explained_without_its_password() {
     };
     let port = free_port();
 
-    check(&format!("postgresql://me:hunter2@127.0.0.1:{port}/app"), &["--database-url", "refused"]);
-    check("postgresql://me:hunter2@no-such-host.invalid/app", &["--database-url"]);
+    check(
+        &format!("postgresql://me:hunter2@127.0.0.1:{port}/app"),
+        &["--database-url", "refused"],
+    );
+    check(
+        "postgresql://me:hunter2@no-such-host.invalid/app",
+        &["--database-url"],
+    );
     check("mysql://me:hunter2@127.0.0.1/app", &["url"]);
     check("not a URL at all", &["url"]);
     check("", &["url"]);
 
     let server_folder = Folder::new();
     let server = Instance::start(&server_folder, &[]);
-    let wrong = server.db_url().replace("postgres:postgres@", "postgres:hunter2@");
+    let wrong = server
+        .db_url()
+        .replace("postgres:postgres@", "postgres:hunter2@");
     check(&wrong, &["--database-url", "password"]);
 }

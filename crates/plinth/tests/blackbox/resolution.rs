@@ -1,5 +1,7 @@
 //! Which project a request reaches, and requests that reach none.
 
+use std::time::Duration;
+
 use crate::support::{Folder, Instance};
 
 #[test]
@@ -18,7 +20,10 @@ fn projects_are_reached_by_path_alias_and_host() {
     assert_eq!(jwks(""), jwks("/p/default"));
     assert_eq!(jwks(""), jwks(&format!("/p/{default_ref}")));
     let distinct = [jwks(""), jwks("/p/platform"), jwks(&format!("/p/{shop}"))];
-    assert!(distinct[0] != distinct[1] && distinct[1] != distinct[2], "{distinct:?}");
+    assert!(
+        distinct[0] != distinct[1] && distinct[1] != distinct[2],
+        "{distinct:?}"
+    );
     assert_ne!(distinct[0], distinct[2]);
 
     let of_host = |host: &str| {
@@ -32,8 +37,17 @@ fn projects_are_reached_by_path_alias_and_host() {
     let unknown = of_host("abcdefghijklmnopqrst.plinth.test").expect_status(404);
     assert_eq!(unknown.code(), "project_not_found");
 
-    for name in ["abcdefghijklmnopqrst", "nonsense", "", "..", "DEFAULT", "default%2f"] {
-        let answer = http.get(&format!("/p/{name}/auth/v1/health")).expect_status(404);
+    for name in [
+        "abcdefghijklmnopqrst",
+        "nonsense",
+        "",
+        "..",
+        "DEFAULT",
+        "default%2f",
+    ] {
+        let answer = http
+            .get(&format!("/p/{name}/auth/v1/health"))
+            .expect_status(404);
         assert_eq!(answer.code(), "project_not_found", "{name}");
     }
     for path in ["/nowhere", "/auth/v2/health", "/rest", "/p"] {
@@ -47,7 +61,10 @@ fn malformed_requests_do_no_harm() {
     let server = Instance::start(&folder, &[]);
     let http = server.http();
 
-    let large = http.clone().header("X-Large", &"x".repeat(100 << 10)).get("/auth/v1/health");
+    let large = http
+        .clone()
+        .header("X-Large", &"x".repeat(100 << 10))
+        .get("/auth/v1/health");
     assert_eq!(large.status, 431, "{large:?}");
     for path in [
         "/p/%zz/auth/v1/health",
@@ -76,7 +93,7 @@ fn malformed_requests_do_no_harm() {
          chunked\r\nConnection: close\r\n\r\n0\r\n\r\n",
         "POST /v1/projects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ] {
-        if let Ok(answer) = http.exchange(request) {
+        if let Ok(answer) = http.exchange(request, Duration::from_millis(300)) {
             assert!(answer.status < 500, "{request:?}: {answer:?}");
         }
     }

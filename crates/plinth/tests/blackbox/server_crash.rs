@@ -9,12 +9,18 @@ fn a_killed_server_comes_back_with_its_data() {
     let folder = Folder::new();
     let first = Instance::start(&folder, &[]);
     let status = first.status.clone();
-    rows(first.db_url(), "create table kept (id int); insert into kept values (7)");
+    rows(
+        first.db_url(),
+        "create table kept (id int); insert into kept values (7)",
+    );
 
     first.kill9();
     folder.expect_no_postgres();
     folder.cli(&["status"]).expect_code(3);
-    folder.cli(&["stop"]).expect_success().says(&["Nothing runs"]);
+    folder
+        .cli(&["stop"])
+        .expect_success()
+        .says(&["Nothing runs"]);
 
     let second = Instance::start(&folder, &[]);
     assert_eq!(second.status, status);
@@ -31,7 +37,10 @@ fn a_server_killed_while_creating_projects_leaves_none_half_made() {
         let mut creating: Vec<_> = ["one", "two"]
             .map(|name| {
                 let mut command = folder.command(&["projects", "create", name]);
-                command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                command
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
                 command.spawn().expect("a command")
             })
             .into();
@@ -44,10 +53,19 @@ fn a_server_killed_while_creating_projects_leaves_none_half_made() {
 
     let server = Instance::start(&folder, &[]);
     expect_whole_projects(&server);
-    let before = server.cli_json(&["projects", "list"]).as_array().map_or(0, Vec::len);
+    let before = server
+        .cli_json(&["projects", "list"])
+        .as_array()
+        .map_or(0, Vec::len);
     let created = server.cli_json(&["projects", "create", "last"]);
-    assert_eq!(value(created["DB_URL"].as_str().expect("a URL"), "select 1"), "1");
-    let after = server.cli_json(&["projects", "list"]).as_array().map_or(0, Vec::len);
+    assert_eq!(
+        value(created["DB_URL"].as_str().expect("a URL"), "select 1"),
+        "1"
+    );
+    let after = server
+        .cli_json(&["projects", "list"])
+        .as_array()
+        .map_or(0, Vec::len);
     assert_eq!(after, before + 1);
     expect_whole_projects(&server);
 }
@@ -64,8 +82,16 @@ fn expect_whole_projects(server: &Instance<'_>) {
     let db = server.db_url();
     let default = server.value("PLINTH_REF");
     let databases = "select datname from pg_database where datname ~ '^[a-z]{20}' order by 1";
-    let expected: Vec<_> = refs.iter().filter(|name| *name != default).cloned().collect();
-    assert_eq!(rows(db, databases), expected, "databases and projects agree");
+    let expected: Vec<_> = refs
+        .iter()
+        .filter(|name| *name != default)
+        .cloned()
+        .collect();
+    assert_eq!(
+        rows(db, databases),
+        expected,
+        "databases and projects agree"
+    );
     for kind in ["owner", "authenticator"] {
         let roles = format!(
             "select substr(rolname, {}) from pg_roles where rolname ~ '^{kind}_[a-z]{{20}}$' \

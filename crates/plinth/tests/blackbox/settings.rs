@@ -20,21 +20,43 @@ fn all_wrong_values_are_told_at_once() {
                   [plinth]\ntrash = \"a while\"\n";
     let folder = Folder::with(&[("config.toml", config)]);
 
-    let refused = folder.start_refused(&["--set", "plinth.pool.size=none"]).expect_code(1);
+    let refused = folder
+        .start_refused(&["--set", "plinth.pool.size=none"])
+        .expect_code(1);
 
-    assert!(refused.failure().contains("4 things must be corrected"), "{}", refused.stderr);
-    refused.says(&["api.port", "auth.jwt_expiry", "plinth.trash", "plinth.pool.size"]);
+    assert!(
+        refused.failure().contains("4 things must be corrected"),
+        "{}",
+        refused.stderr
+    );
+    refused.says(&[
+        "api.port",
+        "auth.jwt_expiry",
+        "plinth.trash",
+        "plinth.pool.size",
+    ]);
     refused.says(&["config.toml, line 3", "command line"]);
 }
 
 #[test]
 fn an_unusable_option_is_a_usage_error() {
     let folder = Folder::new();
-    folder.start_refused(&["--set", "nonsense"]).expect_code(2).says(&["NAME=VALUE"]);
-    folder.start_refused(&["--db-port", "70000"]).expect_code(2).says(&["65535"]);
-    folder.start_refused(&["--host", "everywhere"]).expect_code(2);
+    folder
+        .start_refused(&["--set", "nonsense"])
+        .expect_code(2)
+        .says(&["NAME=VALUE"]);
+    folder
+        .start_refused(&["--db-port", "70000"])
+        .expect_code(2)
+        .says(&["65535"]);
+    folder
+        .start_refused(&["--host", "everywhere"])
+        .expect_code(2);
     folder.cli(&["no-such-command"]).expect_code(2);
-    folder.cli(&["logs", "--since", "tomorrow"]).expect_code(2).says(&["not a duration"]);
+    folder
+        .cli(&["logs", "--since", "tomorrow"])
+        .expect_code(2)
+        .says(&["not a duration"]);
     folder.cli(&["serve", "rest"]).expect_code(2);
 }
 
@@ -52,12 +74,24 @@ fn settings_come_from_the_file_the_environment_and_the_command_line() {
     // Values are shown as config.toml spells them.
     assert_eq!(shown.json()[0]["value"], "\"https://from.env\"");
 
-    let listed = folder.cli(&["settings", "auth.email"]).expect_success().stdout;
-    let line = listed.lines().find(|line| line.contains("auth.email.max_frequency"));
-    assert!(line.is_some_and(|line| line.contains("5s") && line.contains("config.toml")), "{listed}");
+    let listed = folder
+        .cli(&["settings", "auth.email"])
+        .expect_success()
+        .stdout;
+    let line = listed
+        .lines()
+        .find(|line| line.contains("auth.email.max_frequency"));
+    assert!(
+        line.is_some_and(|line| line.contains("5s") && line.contains("config.toml")),
+        "{listed}"
+    );
 
     let server = Instance::start(&folder, &["--set", "plinth.limits.max_header=8KiB"]);
-    assert!(server.stderr().contains("did you mean"), "{}", server.stderr());
+    assert!(
+        server.stderr().contains("did you mean"),
+        "{}",
+        server.stderr()
+    );
     let large = server.http().header("X-Large", &"x".repeat(16 << 10));
     large.get("/health").expect_status(431);
 }

@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::PermissionsExt, process::Command, time::Duration};
 
-use crate::support::{Folder, Instance, is_alive, rows, value, wait_for_exit};
+use crate::support::{Folder, Instance, eventually, is_alive, rows, value, wait_for_exit};
 
 #[test]
 fn a_folder_gets_a_whole_backend_that_is_still_there_after_a_stop() {
@@ -15,70 +15,147 @@ fn a_folder_gets_a_whole_backend_that_is_still_there_after_a_stop() {
     expect_private_state(&folder);
     first.http().get("/health").expect_status(200);
     first.http().get("/ready").expect_status(200);
-    rows(first.db_url(), "create table kept (id int); insert into kept values (42)");
+    rows(
+        first.db_url(),
+        "create table kept (id int); insert into kept values (42)",
+    );
     assert_eq!(first.stop().code(), Some(0));
     folder.expect_no_postgres();
 
-    folder.cli(&["status"]).expect_code(3).says(&["no server runs for", "plinth start"]);
-    for command in [&["projects", "list"][..], &["db", "url"], &["migration", "list"]] {
+    folder
+        .cli(&["status"])
+        .expect_code(3)
+        .says(&["no server runs for", "plinth start"]);
+    for command in [
+        &["projects", "list"][..],
+        &["db", "url"],
+        &["migration", "list"],
+    ] {
         folder.cli(command).expect_code(3);
     }
     for _ in 0..2 {
-        folder.cli(&["stop"]).expect_success().says(&["Nothing runs for"]);
+        folder
+            .cli(&["stop"])
+            .expect_success()
+            .says(&["Nothing runs for"]);
     }
 
     let second = Instance::start(&folder, &[]);
-    assert_eq!(second.status, status, "keys, URLs and remembered ports stay");
+    assert_eq!(
+        second.status, status,
+        "keys, URLs and remembered ports stay"
+    );
     assert_eq!(value(second.db_url(), "select id from kept"), "42");
     let pid = second.pid();
-    folder.cli(&["stop"]).expect_success().says(&["Stopped. The data stays in"]);
+    folder
+        .cli(&["stop"])
+        .expect_success()
+        .says(&["Stopped. The data stays in"]);
     assert_eq!(second.wait().code(), Some(0));
     assert!(!is_alive(pid));
     folder.expect_no_postgres();
 }
 
 fn expect_a_useful_banner(instance: &Instance<'_>) {
-    let banner = instance.stdout();
-    for part in ["Plinth is running", instance.api_url(), instance.db_url(), "plinth stop"] {
+    // It comes last, just after the commands are answered.
+    let banner = eventually(Duration::from_secs(5), "the banner", || {
+        Some(instance.stdout()).filter(|text| text.contains("plinth stop"))
+    });
+    for part in [
+        "Plinth is running",
+        instance.api_url(),
+        instance.db_url(),
+        "plinth stop",
+    ] {
         assert!(banner.contains(part), "no {part:?} in {banner}");
     }
     // What is no terminal tends to be kept.
     for secret in ["SECRET_KEY", "SERVICE_ROLE_KEY", "JWT_SECRET"] {
-        assert!(!banner.contains(instance.value(secret)), "{secret} is shown in {banner}");
-        assert!(!instance.stderr().contains(instance.value(secret)), "{secret} is logged");
+        assert!(
+            !banner.contains(instance.value(secret)),
+            "{secret} is shown in {banner}"
+        );
+        assert!(
+            !instance.stderr().contains(instance.value(secret)),
+            "{secret} is logged"
+        );
     }
-    assert!(banner.contains("(hidden; `plinth status` shows it)"), "{banner}");
+    assert!(
+        banner.contains("(hidden; `plinth status` shows it)"),
+        "{banner}"
+    );
     assert!(!banner.contains('\u{1b}'), "colours in a file: {banner:?}");
-    assert!(!instance.stderr().contains('\u{1b}'), "colours in a file: {:?}", instance.stderr());
+    assert!(
+        !instance.stderr().contains('\u{1b}'),
+        "colours in a file: {:?}",
+        instance.stderr()
+    );
 }
 
 fn expect_every_form_of_status(instance: &Instance<'_>) {
-    for name in ["API_URL", "REST_URL", "DB_URL", "STUDIO_URL", "CONSOLE_URL", "PLINTH_REF"] {
+    for name in [
+        "API_URL",
+        "REST_URL",
+        "DB_URL",
+        "STUDIO_URL",
+        "CONSOLE_URL",
+        "PLINTH_REF",
+    ] {
         assert!(!instance.value(name).is_empty(), "{name} is empty");
     }
-    assert!(instance.value("PUBLISHABLE_KEY").starts_with("sb_publishable_"));
+    assert!(
+        instance
+            .value("PUBLISHABLE_KEY")
+            .starts_with("sb_publishable_")
+    );
     assert!(instance.value("SECRET_KEY").starts_with("sb_secret_"));
     assert_eq!(instance.value("ANON_KEY").split('.').count(), 3);
 
     let pretty = instance.cli(&["status"]).expect_success().stdout;
-    assert!(pretty.contains(&format!("API_URL: {}", instance.api_url())), "{pretty}");
+    assert!(
+        pretty.contains(&format!("API_URL: {}", instance.api_url())),
+        "{pretty}"
+    );
 
-    let env = instance.cli(&["status", "-o", "env"]).expect_success().stdout;
+    let env = instance
+        .cli(&["status", "-o", "env"])
+        .expect_success()
+        .stdout;
     let script = format!("{env}\nprintf '%s %s' \"$API_URL\" \"$SERVICE_ROLE_KEY\"");
-    let shell = Command::new("sh").args(["-eu", "-c", &script]).output().expect("a shell");
-    let expected = format!("{} {}", instance.api_url(), instance.value("SERVICE_ROLE_KEY"));
+    let shell = Command::new("sh")
+        .args(["-eu", "-c", &script])
+        .output()
+        .expect("a shell");
+    let expected = format!(
+        "{} {}",
+        instance.api_url(),
+        instance.value("SERVICE_ROLE_KEY")
+    );
     assert_eq!(String::from_utf8_lossy(&shell.stdout), expected);
 
-    let renamed = ["status", "-o", "env", "--override-name", "auth.anon_key=VITE_KEY"];
+    let renamed = [
+        "status",
+        "-o",
+        "env",
+        "--override-name",
+        "auth.anon_key=VITE_KEY",
+    ];
     let env = instance.cli(&renamed).expect_success().stdout;
-    assert!(env.contains(&format!("VITE_KEY=\"{}\"", instance.value("ANON_KEY"))), "{env}");
+    assert!(
+        env.contains(&format!("VITE_KEY=\"{}\"", instance.value("ANON_KEY"))),
+        "{env}"
+    );
     assert!(!env.contains("\nANON_KEY="), "{env}");
 }
 
 fn expect_private_state(folder: &Folder) {
     let mode = |name: &str| {
         let path = folder.state().join(name);
-        std::fs::metadata(&path).expect("a file of the state").permissions().mode() & 0o777
+        std::fs::metadata(&path)
+            .expect("a file of the state")
+            .permissions()
+            .mode()
+            & 0o777
     };
     // The user who runs PostgreSQL for root may pass through, nobody may look.
     assert_eq!(mode("") & 0o667, 0o600, "{:o}", mode(""));
@@ -92,18 +169,33 @@ fn expect_private_state(folder: &Folder) {
 fn a_detached_server_runs_until_it_is_stopped() {
     let folder = Folder::new();
 
-    let started = folder.cli(&["start", "--port", "auto", "--detach"]).expect_success();
+    let started = folder
+        .cli(&["start", "--port", "auto", "--detach"])
+        .expect_success();
 
-    assert!(started.stdout.contains("runs in the background"), "{}", started.stdout);
-    let status = folder.cli(&["status", "-o", "json"]).expect_success().json();
-    assert!(started.stdout.contains(status["API_URL"].as_str().expect("a URL")));
+    assert!(
+        started.stdout.contains("runs in the background"),
+        "{}",
+        started.stdout
+    );
+    let status = folder
+        .cli(&["status", "-o", "json"])
+        .expect_success()
+        .json();
+    assert!(
+        started
+            .stdout
+            .contains(status["API_URL"].as_str().expect("a URL"))
+    );
     folder.cli(&["stop"]).expect_success();
     folder.cli(&["status"]).expect_code(3);
     folder.expect_no_postgres();
 
     folder.write("supabase/config.toml", "[api]\nport = \"many\"\n");
-    let refused = folder.cli(&["start", "--port", "auto", "--detach"]).expect_code(1);
-    refused.says(&["settings cannot be used", "server.log"]);
+    let refused = folder
+        .cli(&["start", "--port", "auto", "--detach"])
+        .expect_code(1);
+    refused.says(&["settings cannot be used", "api.port", "server.log"]);
 }
 
 #[test]
@@ -116,7 +208,9 @@ fn a_signal_during_the_start_ends_everything() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("plinth starts");
-    crate::support::eventually(Duration::from_secs(60), "PostgreSQL runs", || folder.postmaster());
+    eventually(Duration::from_secs(60), "PostgreSQL runs", || {
+        folder.postmaster()
+    });
 
     crate::support::kill(starting.id(), rustix::process::Signal::TERM);
 
@@ -125,6 +219,9 @@ fn a_signal_during_the_start_ends_everything() {
         _ = starting.kill();
         _ = starting.wait();
     }
-    assert!(ended.is_some(), "a start that waits for a migration ignores SIGTERM");
+    assert!(
+        ended.is_some(),
+        "a start that waits for a migration ignores SIGTERM"
+    );
     folder.expect_no_postgres();
 }

@@ -51,7 +51,11 @@ impl Ended {
     #[track_caller]
     pub(crate) fn says(&self, parts: &[&str]) -> &Self {
         for part in parts {
-            assert!(self.stderr.contains(part), "no {part:?} in:\n{}", self.stderr);
+            assert!(
+                self.stderr.contains(part),
+                "no {part:?} in:\n{}",
+                self.stderr
+            );
         }
         self
     }
@@ -59,9 +63,18 @@ impl Ended {
     /// The one line that names the failure.
     #[track_caller]
     pub(crate) fn failure(&self) -> &str {
-        let mut told = self.stderr.lines().filter_map(|line| line.strip_prefix("plinth: "));
-        let first = told.next().unwrap_or_else(|| panic!("no failure told in:\n{}", self.stderr));
-        assert!(told.next().is_none(), "more than one failure told:\n{}", self.stderr);
+        let mut told = self
+            .stderr
+            .lines()
+            .filter_map(|line| line.strip_prefix("plinth: "));
+        let first = told
+            .next()
+            .unwrap_or_else(|| panic!("no failure told in:\n{}", self.stderr));
+        assert!(
+            told.next().is_none(),
+            "more than one failure told:\n{}",
+            self.stderr
+        );
         first
     }
 }
@@ -81,14 +94,20 @@ pub(crate) fn run_to_end(command: &mut Command, input: Option<&str>, limit: Dura
     let output = tempfile::tempdir().expect("a folder for output");
     let began = Instant::now();
     let child = command
-        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdin(if input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
         .stdout(create(&output.path().join("stdout")))
         .stderr(create(&output.path().join("stderr")))
         .spawn();
     let mut child = child.expect("the program starts");
     if let Some(input) = input {
         let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(input.as_bytes()).expect("the program reads");
+        stdin
+            .write_all(input.as_bytes())
+            .expect("the program reads");
     }
     let code = wait(&mut child, limit);
     let took = began.elapsed();
@@ -96,7 +115,12 @@ pub(crate) fn run_to_end(command: &mut Command, input: Option<&str>, limit: Dura
         let bytes = std::fs::read(output.path().join(name)).expect("its output");
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    Ended { code, stdout: read("stdout"), stderr: read("stderr"), took }
+    Ended {
+        code,
+        stdout: read("stdout"),
+        stderr: read("stderr"),
+        took,
+    }
 }
 
 fn wait(child: &mut Child, limit: Duration) -> Option<i32> {

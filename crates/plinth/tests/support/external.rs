@@ -30,7 +30,10 @@ impl ExternalPostgres {
         if !bin_dir.join("initdb").exists() {
             return None;
         }
-        let folder = tempfile::Builder::new().prefix("plinth-stock-").tempdir().expect("a folder");
+        let folder = tempfile::Builder::new()
+            .prefix("plinth-stock-")
+            .tempdir()
+            .expect("a folder");
         let (uid, gid) = account()?;
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("its mode");
         chown(folder.path(), Some(uid), Some(gid)).expect("its owner");
@@ -38,13 +41,26 @@ impl ExternalPostgres {
         fs::write(&password, PASSWORD).expect("a file");
         fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).expect("its mode");
         let made = as_account(uid, gid, bin_dir.join("initdb"), folder.path())
-            .args(["-U", "postgres", "-A", "scram-sha-256", "-E", "UTF8", "-N", "--pwfile"])
+            .args([
+                "-U",
+                "postgres",
+                "-A",
+                "scram-sha-256",
+                "-E",
+                "UTF8",
+                "-N",
+                "--pwfile",
+            ])
             .arg(&password)
             .arg("-D")
             .arg(&data)
             .output()
             .expect("initdb runs");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
         let port = free_port();
         let child = as_account(uid, gid, bin_dir.join("postgres"), folder.path())
             .arg("-D")
@@ -56,18 +72,27 @@ impl ExternalPostgres {
             .stderr(Stdio::null())
             .spawn()
             .expect("postgres runs");
-        let server = Self { port, child, _folder: folder };
+        let server = Self {
+            port,
+            child,
+            _folder: folder,
+        };
         let url = server.url("postgres");
-        eventually(Duration::from_secs(30), "the stock PostgreSQL is ready", || {
-            try_rows(&url, "select 1").ok()
-        });
+        eventually(
+            Duration::from_secs(30),
+            "the stock PostgreSQL is ready",
+            || try_rows(&url, "select 1").ok(),
+        );
         try_rows(&url, "create database app").expect("a database");
         Some(server)
     }
 
     /// Its superuser on a database.
     pub(crate) fn url(&self, database: &str) -> String {
-        format!("postgresql://postgres:{PASSWORD}@127.0.0.1:{}/{database}", self.port)
+        format!(
+            "postgresql://postgres:{PASSWORD}@127.0.0.1:{}/{database}",
+            self.port
+        )
     }
 }
 
@@ -96,7 +121,11 @@ fn account() -> Option<(u32, u32)> {
 fn as_account(uid: u32, gid: u32, program: PathBuf, folder: &Path) -> Command {
     use std::os::unix::process::CommandExt;
     let mut command = Command::new(program);
-    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     if rustix::process::getuid().is_root() {
         command.uid(uid).gid(gid);
     }

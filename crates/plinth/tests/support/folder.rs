@@ -22,7 +22,9 @@ pub(crate) struct Folder(TempDir);
 impl Folder {
     /// Everybody may enter it: where the tests run as root, PostgreSQL runs as somebody else.
     pub(crate) fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("plinth-test-").tempdir().expect("a folder");
+        let mut builder = tempfile::Builder::new();
+        let folder = builder.prefix("plinth-test-").tempdir_in(base());
+        let folder = folder.expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         Self(folder)
     }
@@ -71,14 +73,20 @@ impl Folder {
     /// No PostgreSQL works here, or ends within a moment.
     pub(crate) fn expect_no_postgres(&self) {
         eventually(Duration::from_secs(10), "PostgreSQL is gone", || {
-            postgres_processes(&self.data_dir()).is_empty().then_some(())
+            postgres_processes(&self.data_dir())
+                .is_empty()
+                .then_some(())
         });
     }
 
     /// `plinth …` for this folder.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = plinth();
-        command.args(args).arg("--workdir").arg(self.path()).current_dir("/");
+        command
+            .args(args)
+            .arg("--workdir")
+            .arg(self.path())
+            .current_dir("/");
         command
     }
 
@@ -94,10 +102,20 @@ impl Folder {
     pub(crate) fn start_refused(&self, args: &[&str]) -> Ended {
         let args = [&["start", "--port", "auto"], args].concat();
         let ended = self.cli(&args);
-        assert!(ended.code.is_some_and(|code| code != 0), "it came up: {ended:?}");
+        assert!(
+            ended.code.is_some_and(|code| code != 0),
+            "it came up: {ended:?}"
+        );
         self.expect_no_postgres();
         ended
     }
+}
+
+/// Memory where there is plenty: dozens of new databases would keep a disk busy with syncing.
+fn base() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    if free > 4 << 30 { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 impl Drop for Folder {

@@ -28,7 +28,10 @@ pub(crate) struct Answer {
 impl Http {
     pub(crate) fn new(url: &str) -> Self {
         let authority = url.strip_prefix("http://").expect("a plain URL").to_owned();
-        Self { authority, headers: String::new() }
+        Self {
+            authority,
+            headers: String::new(),
+        }
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
@@ -51,19 +54,30 @@ impl Http {
     /// As `get`, where the connection itself may fail.
     pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Answer> {
         let Self { authority, headers } = self;
-        let host = if headers.contains("Host: ") { "" } else { &format!("Host: {authority}\r\n") };
+        let host = if headers.contains("Host: ") {
+            ""
+        } else {
+            &format!("Host: {authority}\r\n")
+        };
         let length = body.len();
-        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
-        self.exchange(&format!(
-            "{method} {path} HTTP/1.1\r\n{host}{headers}{kind}Content-Length: {length}\r\n\
+        let kind = if body.is_empty() {
+            ""
+        } else {
+            "Content-Type: application/json\r\n"
+        };
+        self.exchange(
+            &format!(
+                "{method} {path} HTTP/1.1\r\n{host}{headers}{kind}Content-Length: {length}\r\n\
              Connection: close\r\n\r\n{body}"
-        ))
+            ),
+            PATIENCE,
+        )
     }
 
-    /// Sends bytes as they are.
-    pub(crate) fn exchange(&self, request: &str) -> std::io::Result<Answer> {
+    /// Sends bytes as they are, which may leave the server waiting for more.
+    pub(crate) fn exchange(&self, request: &str, patience: Duration) -> std::io::Result<Answer> {
         let mut stream = TcpStream::connect(&self.authority)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(patience))?;
         // A server that refuses early closes before everything is written.
         _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
@@ -81,7 +95,11 @@ impl Answer {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1)?.parse().ok()?;
-        let mut answer = Self { status, head: head.to_owned(), body: body.to_owned() };
+        let mut answer = Self {
+            status,
+            head: head.to_owned(),
+            body: body.to_owned(),
+        };
         if answer.header("transfer-encoding") == Some("chunked") {
             answer.body = joined(body)?;
         }

@@ -45,7 +45,12 @@ impl<'a> Instance<'a> {
             .stderr(create("stderr"))
             .spawn()
             .expect("plinth starts");
-        Self { folder, child, output, status: Value::Null }
+        Self {
+            folder,
+            child,
+            output,
+            status: Value::Null,
+        }
     }
 
     /// Waits until `plinth status` answers.
@@ -53,7 +58,11 @@ impl<'a> Instance<'a> {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
-                panic!("plinth ended with {status}:\n{}{}", self.stdout(), self.stderr());
+                panic!(
+                    "plinth ended with {status}:\n{}{}",
+                    self.stdout(),
+                    self.stderr()
+                );
             }
             if self.folder.state().join("running.json").exists() {
                 let status = self.cli(&["status", "-o", "json"]);
@@ -62,7 +71,11 @@ impl<'a> Instance<'a> {
                     return self;
                 }
             }
-            assert!(began.elapsed() < START_LIMIT, "plinth does not come up:\n{}", self.stderr());
+            assert!(
+                began.elapsed() < START_LIMIT,
+                "plinth does not come up:\n{}",
+                self.stderr()
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -81,7 +94,9 @@ impl<'a> Instance<'a> {
 
     /// A value of `plinth status`.
     pub(crate) fn value(&self, name: &str) -> &str {
-        self.status[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.status))
+        self.status[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("no {name} in {}", self.status))
     }
 
     /// Requests to its API port.
@@ -96,7 +111,9 @@ impl<'a> Instance<'a> {
     /// A command that must succeed; what it prints as JSON.
     #[track_caller]
     pub(crate) fn cli_json(&self, args: &[&str]) -> Value {
-        self.cli(&[args, &["-o", "json"]].concat()).expect_success().json()
+        self.cli(&[args, &["-o", "json"]].concat())
+            .expect_success()
+            .json()
     }
 
     pub(crate) fn stdout(&self) -> String {

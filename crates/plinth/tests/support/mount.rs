@@ -17,7 +17,9 @@ impl Mount {
 
     /// From now on nothing can be written.
     pub(crate) fn make_read_only(&self) -> bool {
-        run(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0))
+        run(Command::new("mount")
+            .args(["-o", "remount,ro"])
+            .arg(&self.0))
     }
 }
 

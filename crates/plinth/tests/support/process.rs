@@ -37,8 +37,12 @@ pub(crate) fn wait_for_exit(child: &mut Child, limit: Duration) -> Option<ExitSt
 
 /// Every PostgreSQL process whose working folder is this data folder.
 pub(crate) fn postgres_processes(data_dir: &Path) -> Vec<u32> {
-    let Ok(data_dir) = data_dir.canonicalize() else { return Vec::new() };
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(data_dir) = data_dir.canonicalize() else {
+        return Vec::new();
+    };
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())

@@ -13,8 +13,9 @@ pub(crate) fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
         .build()
         .expect("a runtime for one query");
     runtime.block_on(async {
-        let (client, connection) =
-            tokio_postgres::connect(url, NoTls).await.map_err(|error| told(&error))?;
+        let (client, connection) = tokio_postgres::connect(url, NoTls)
+            .await
+            .map_err(|error| told(&error))?;
         let driver = tokio::spawn(connection);
         let answer = client.simple_query(sql).await.map_err(|error| told(&error));
         drop(client);
@@ -56,6 +57,9 @@ pub(crate) fn psql(url: &str, args: &[&str]) -> Option<Ended> {
         return None;
     }
     let mut command = Command::new("psql");
-    command.args(["-X", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1"]).args(args).arg(url);
+    command
+        .args(["-X", "-A", "-t", "-w", "-v", "ON_ERROR_STOP=1"])
+        .args(args)
+        .arg(url);
     Some(run_to_end(&mut command, None, Duration::from_secs(30)))
 }
