@@ -19,7 +19,7 @@ pub(crate) struct Report {
     /// File name of the results.
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// When the benchmark ended, in UTC.
+    /// When everything was measured, in UTC.
     pub(crate) taken_at: String,
     pub(crate) machine: Machine,
     /// The server's version and what else describes the run.

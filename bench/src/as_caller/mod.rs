@@ -59,6 +59,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let pgbench = Pgbench::find()?.with_script(&prepared)?;
     pgbench.check()?;
 
+    let mut all = Vec::new();
+    for &connections in &options.connections {
+        all.push((connections, measure(options, &prepared, &pgbench, connections)?));
+    }
+
     let mut report = Report::new(
         "as-caller",
         "The as-caller path beside pgbench -M prepared",
@@ -75,12 +80,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
             database::ROWS
         ),
     ];
-    let mut all = Vec::new();
-    for &connections in &options.connections {
-        let rounds = measure(options, &prepared, &pgbench, connections)?;
-        report.measures.push(compare(connections, &rounds));
-        all.push((connections, rounds));
-    }
+    report.measures = all.iter().map(|(connections, rounds)| compare(*connections, rounds)).collect();
     report.details = details(&all);
     prepared.stop();
     Ok(report)

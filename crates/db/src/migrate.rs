@@ -72,6 +72,11 @@ impl From<tokio_postgres::Error> for MigrateError {
 const LOCK: &str = "select pg_advisory_lock(7305820114271963)";
 const UNLOCK: &str = "select pg_advisory_unlock(7305820114271963)";
 
+/// Only superusers may; a lesser role has no rights worth taking.
+const WITHOUT_TRIGGERS: &str = "
+    select pg_catalog.set_config('session_replication_role', 'replica', true)
+    from pg_catalog.pg_roles where rolname = current_user and rolsuper";
+
 const LEDGER: &str = "
     create schema if not exists plinth;
     revoke all on schema plinth from public;
@@ -155,6 +160,8 @@ async fn apply(
         reason: describe(&error),
     };
     let transaction = client.transaction().await?;
+    // Users may have triggers on our tables, and those would run with our rights.
+    transaction.batch_execute(WITHOUT_TRIGGERS).await?;
     transaction
         .batch_execute(migration.sql)
         .await

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures_util::{TryStreamExt, pin_mut};
 use postgres_types::ToSql;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{Row, Statement, error::SqlState};
 
 use crate::{
     DbError, Pool,
@@ -215,9 +215,21 @@ impl Lease {
             End::Commit => Free,
             End::Open => InTransaction,
         };
+        if let Err(DbError::Postgres(error)) = &rows
+            && is_stale(error)
+        {
+            client.forget_statements();
+        }
         opened?;
         rows
     }
+}
+
+/// A prepared statement whose result would change its type, or that the session has discarded.
+fn is_stale(error: &tokio_postgres::Error) -> bool {
+    let is_changed = error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
+        && error.as_db_error().and_then(|db| db.routine()) == Some("RevalidateCachedQuery");
+    is_changed || error.code() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
 }
 
 /// What every transaction starts with.

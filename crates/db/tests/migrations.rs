@@ -70,3 +70,31 @@ async fn a_newer_schema_than_the_program_knows_is_refused() {
 
     assert!(error.contains("newer plinth"), "{error}");
 }
+
+#[tokio::test]
+async fn a_trigger_of_the_user_does_not_run_with_our_rights() {
+    const WRITES: MigrationSet = MigrationSet {
+        service: "example",
+        migrations: &[migration(1, "writes", "insert into auth.schema_migrations values ('9999')")],
+    };
+    let db = TestDatabase::create().await;
+    let owner = db.connect_as("postgres").await;
+    owner
+        .batch_execute(
+            "create table public.caught (who text);
+             create function public.catch() returns trigger language plpgsql as $$
+             begin
+                 insert into public.caught values (current_user);
+                 return new;
+             end $$;
+             create trigger catch before insert on auth.schema_migrations
+                 for each row execute function public.catch();",
+        )
+        .await
+        .expect("users may have triggers on our tables");
+
+    migrate(&mut db.admin().await, &[WRITES]).await.expect("applied");
+
+    let row = db.admin().await.query_one("select count(*) from public.caught", &[]).await.expect("a row");
+    assert_eq!(row.get::<_, i64>(0), 0);
+}

@@ -79,7 +79,10 @@ pub struct Bootstrap {
 
 impl Bootstrap {
     /// Does whatever is missing and hands out the platform.
-    pub async fn run(self) -> Result<Platform, PlatformError> {
+    pub async fn run(mut self) -> Result<Platform, PlatformError> {
+        // Owners of projects create functions in `public`, also of the databases that we work
+        // in as a superuser: none of them must be found by name.
+        self.maintenance = self.maintenance.options(plinth_project::ADMIN_OPTIONS);
         let mut client = self.maintenance.connect().await?;
         let cluster = prepare_cluster(&mut client).await?;
         client.batch_execute(LOCK).await?;
@@ -101,6 +104,8 @@ impl Bootstrap {
             logs: self.logs,
             registry: OnceLock::new(),
             endpoints: OnceLock::new(),
+            tasks: Default::default(),
+            stopping: Default::default(),
         }));
         platform.set_default_owner_password(self.default_owner_password).await?;
         Ok(platform)

@@ -72,7 +72,7 @@ pub(crate) async fn end_sessions(
     database: &str,
     kind: SessionKind,
 ) -> Result<(), DbError> {
-    let sql = "select count(pg_terminate_backend(pid, 500))
+    let sql = "select count(pg_catalog.pg_terminate_backend(pid, 500::bigint))
                from pg_stat_activity
                where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'
                  and ($2 or (application_name = 'plinth' and state = 'idle'))";
@@ -168,7 +168,7 @@ pub(crate) async fn find_by_comment(
 }
 
 async fn comment(client: &Client, database: &str) -> Result<Option<String>, DbError> {
-    let sql = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
+    let sql = "select pg_catalog.shobj_description(oid, 'pg_database'::name) from pg_catalog.pg_database where datname = $1";
     Ok(client.query_opt(sql, &[&database]).await?.and_then(|row| row.get(0)))
 }
 

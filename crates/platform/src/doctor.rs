@@ -111,6 +111,8 @@ impl Platform {
                 "drop them if they hold nothing of value: drop database …",
             ),
         });
+        checks.extend(self.half_made().await?);
+        checks.push(memberships(&admin).await?);
         if !self.cluster().has_owner_logins {
             checks.push(Check::doubtful(
                 "role postgres",
@@ -136,9 +138,26 @@ impl Platform {
         })
     }
 
+    /// Projects whose creation ended half-way; the next start clears them away.
+    async fn half_made(&self) -> Result<Option<Check>, PlatformError> {
+        let sql = "select name from platform.projects
+                   where status = 'COMING_UP' and created_at < now() - interval '1 minute'";
+        let rows = self.tables().await?.query(sql, &[]).await?;
+        let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        Ok((!names.is_empty()).then(|| {
+            Check::doubtful(
+                "projects",
+                format!("never came up: {}", names.join(", ")),
+                "restart plinth, which clears them away",
+            )
+        }))
+    }
+
     /// Tables of the default project that everybody may read.
     async fn open_tables(&self) -> Result<Option<Check>, PlatformError> {
-        let project = self.open(&plinth_project::ProjectName::Default).await?;
+        let Ok(project) = self.open(&plinth_project::ProjectName::Default).await else {
+            return Ok(None);
+        };
         let owner = project.db.as_owner().await?;
         let sql = "select quote_ident(n.nspname) || '.' || quote_ident(c.relname)
                    from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -153,6 +172,26 @@ impl Platform {
             )
         }))
     }
+}
+
+/// Roles are shared by all projects, and whoever owns one of them may grant a role of its own to
+/// the API roles: that is then theirs in every project.
+async fn memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
+    let sql = "select r.rolname::text || ' to ' || m.rolname::text
+               from pg_catalog.pg_auth_members a
+               join pg_catalog.pg_roles r on r.oid = a.roleid
+               join pg_catalog.pg_roles m on m.oid = a.member
+               where m.rolname in ('anon', 'authenticated', 'service_role')
+               order by 1";
+    let granted: Vec<String> = admin.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect();
+    Ok(match granted.is_empty() {
+        true => Check::good("API roles", "inherit nothing"),
+        false => Check::doubtful(
+            "API roles",
+            format!("a project has granted {}, which holds in all projects", granted.join(", ")),
+            "revoke it, and grant the rights themselves instead",
+        ),
+    })
 }
 
 fn connections(used: i64, limit: i32) -> Check {

@@ -8,6 +8,7 @@ use axum::{
 use plinth_db::{DbError, migrate::MigrateError};
 use plinth_project::{ClusterError, DirectoryError, OpenError};
 use serde_json::json;
+use tokio_postgres::error::SqlState;
 
 /// A failure of the platform, which renders itself.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +91,14 @@ impl From<DbError> for PlatformError {
     fn from(error: DbError) -> Self {
         match error {
             error if error.is_transient() => Self::Unavailable(error),
-            error => Self::Internal(error.into()),
+            error => match error.sqlstate().map(SqlState::code) {
+                Some("23505") => Self::Conflict("That name is taken already".to_owned()),
+                // Values that Postgres cannot hold: NUL in a text, a time beyond its calendar.
+                Some("22021" | "22P05" | "22008" | "22003" | "22023") => {
+                    Self::Invalid(format!("A value cannot be stored: {error}"))
+                }
+                _ => Self::Internal(error.into()),
+            },
         }
     }
 }

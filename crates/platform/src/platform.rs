@@ -10,6 +10,7 @@ use plinth_log::LogStore;
 use plinth_project::{Cluster, Project, ProjectName, ProjectRef, Registry};
 use plinth_token::InstanceKey;
 use tokio_postgres::Client;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{GivenKeys, PlatformError};
 
@@ -32,6 +33,10 @@ pub(crate) struct Inner {
     pub(crate) logs: LogStore,
     pub(crate) registry: OnceLock<Registry>,
     pub(crate) endpoints: OnceLock<Endpoints>,
+    /// Changes under way.
+    pub(crate) tasks: TaskTracker,
+    /// Ends what would otherwise go on for ever, such as live tails.
+    pub(crate) stopping: CancellationToken,
 }
 
 /// The two projects that are always there.
@@ -61,6 +66,17 @@ impl Platform {
     pub fn attach(&self, registry: Registry, endpoints: Endpoints) {
         let first = self.0.registry.set(registry).is_ok() && self.0.endpoints.set(endpoints).is_ok();
         debug_assert!(first, "the platform is attached once");
+    }
+
+    /// Ends live tails, so that a stop need not wait for their readers.
+    pub fn begin_stop(&self) {
+        self.0.stopping.cancel();
+    }
+
+    /// Waits for changes under way.
+    pub async fn finish(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
     }
 
     /// Its two fixed projects.

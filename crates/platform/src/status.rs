@@ -85,7 +85,7 @@ impl Platform {
             ProjectKind::Default => "postgres".to_owned(),
             _ => format!("postgres.{}", row.reference),
         };
-        let password = password.expose();
+        let password = encode(password.expose());
         Ok(Secret::new(format!("postgresql://{user}:{password}@{host}:{port}/postgres")))
     }
 
@@ -121,6 +121,18 @@ impl Platform {
     }
 }
 
+/// A password as part of a URL.
+fn encode(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let bytes = text.bytes();
+    bytes
+        .map(|byte| match is_plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
 /// The same server, another database.
 fn with_database(url: &str, database: &str) -> String {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
@@ -135,6 +147,11 @@ fn with_database(url: &str, database: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_survive_a_url() {
+        assert_eq!(encode("p@ss/w#rd%ü"), "p%40ss%2Fw%23rd%25%C3%BC");
+    }
 
     #[test]
     fn another_database_of_the_same_server_keeps_the_rest_of_the_url() {

@@ -80,11 +80,18 @@ async fn files_may_bring_their_own_begin_and_commit() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
 
-    let sql = "begin;\ncreate table a (id int);\ncommit;\nselect 1/0;";
-    let error = app.platform.apply_migration(&name, &file("1_a.sql", sql)).await;
+    for sql in [
+        "begin;\ncreate table a (id int);\ncommit;\nselect 1/0;",
+        "create table a (id int);\n-- done /* here\ncommit;\nselect 1/0;",
+        "create table a (id int);\n/* a /* b */ c */ commit;\nselect 1/0;",
+        "create table a (id int);\nrollback;",
+    ] {
+        let error = app.platform.apply_migration(&name, &file("1_a.sql", sql)).await;
 
-    assert!(matches!(error, Err(PlatformError::MigrationFailed(_))));
-    assert_eq!(text(&app, &name, "select (to_regclass('a') is null)::text").await, "true");
+        assert!(matches!(error, Err(PlatformError::MigrationFailed(_))), "{sql}");
+        assert_eq!(text(&app, &name, "select (to_regclass('a') is null)::text").await, "true", "{sql}");
+    }
+    assert!(app.platform.applied_migrations(&name).await.expect("a list").is_empty());
 }
 
 #[tokio::test]
@@ -133,6 +140,22 @@ async fn settings_that_only_superusers_make_are_not_made_for_anybody() {
 
     assert!(notices[0].starts_with("not carried out"), "{notices:?}");
     assert!(notices[1].starts_with("carried out"), "{notices:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_smuggled_past_the_setting_of_an_api_role() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    for sql in [
+        "alter role anon set a.b = $😀$x$😀$; create role smuggled superuser; --$😀$",
+        "alter role anon /* a /* b */ ; create role smuggled superuser; -- */ set a.b = 1",
+        "alter role anon set a.b = 'x\\'; create role smuggled superuser; --'",
+    ] {
+        _ = app.platform.apply_migration(&name, &file("1_role.sql", sql)).await;
+
+        let found = text(&app, &name, "select count(*)::text from pg_roles where rolname = 'smuggled' and rolsuper").await;
+        assert_eq!(found, "0", "{sql}");
+    }
 }
 
 #[tokio::test]

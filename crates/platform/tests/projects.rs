@@ -386,3 +386,64 @@ async fn stored_settings_reach_an_open_project_live() {
     changes.mark_unchanged();
     assert_eq!(project.settings().current().integer("api.max_rows"), 7);
 }
+
+#[tokio::test]
+async fn functions_of_users_never_run_as_the_administrating_role() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let session = app.open(&name).await.db.as_owner().await.expect("a session to be ended");
+    let role = format!("climbed_{}", uuid::Uuid::new_v4().simple());
+    let zero = TestServer::shared().await.admin().database(app.platform.references().platform.as_str());
+    let trap = zero.connect().await.expect("project zero");
+    // Better matches for what our own statements call, were they found.
+    trap.batch_execute(&format!(
+        "set role postgres;
+         create function public.pg_terminate_backend(integer, integer) returns boolean
+             language plpgsql as $$ begin create role {role} superuser; return true; end $$;
+         create function public.shobj_description(oid, text) returns text
+             language plpgsql as $$ begin create role {role} superuser; return null; end $$;"
+    ))
+    .await
+    .expect("traps");
+
+    app.platform.pause_project(&name).await.expect("paused");
+    app.platform.examine().await.expect("examined");
+    let app = app.restart().await;
+
+    assert!(session.batch_execute("select 1").await.is_err());
+    let admin = TestServer::shared().await.admin().connect().await.expect("the server");
+    let sql = "select exists (select from pg_roles where rolname = $1)";
+    assert!(!admin.query_one(sql, &[&role]).await.expect("a row").get::<_, bool>(0));
+    drop(app);
+}
+
+#[tokio::test]
+async fn a_grant_in_another_project_does_not_hold_up_a_purge() {
+    let app = TestPlatform::start().await;
+    let (one, two) = (app.project("One").await, app.project("Two").await);
+    let owner = app.open(&one).await.db.as_owner().await.expect("the owner");
+    let role = LoginKind::Owner.role_name(&reference(&two).parse().expect("a ref"));
+    let sql = format!("create table t (id int); grant select on t to {role}");
+    owner.batch_execute(&sql).await.expect("a grant to a stranger");
+
+    app.platform.delete_project(&two, true).await.expect("purged all the same");
+
+    assert!(matches!(app.platform.load_project(&two).await, Err(PlatformError::NotFound(_))));
+    let admin = TestServer::shared().await.admin().connect().await.expect("the server");
+    let sql = "select rolcanlogin from pg_roles where rolname = $1";
+    let row = admin.query_opt(sql, &[&role]).await.expect("asked");
+    assert!(row.is_none_or(|row| !row.get::<_, bool>(0)), "what is left of it is locked");
+}
+
+#[tokio::test]
+async fn a_paused_default_project_is_no_obstacle_to_a_restart() {
+    let app = TestPlatform::start().await;
+    app.platform.pause_project(&ProjectName::Default).await.expect("paused");
+
+    let app = app.restart().await;
+
+    assert!(matches!(app.registry.get(&ProjectName::Default).await, Err(OpenError::Paused(_))));
+    app.platform.examine().await.expect("the doctor still works");
+    app.platform.resume_project(&ProjectName::Default).await.expect("resumed");
+    app.open(&ProjectName::Default).await;
+}

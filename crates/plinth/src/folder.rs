@@ -80,7 +80,26 @@ impl Folder {
             return inside;
         }
         let hash = plinth_token::credential_hash(&self.state.to_string_lossy());
-        std::env::temp_dir().join(format!("plinth-{}", &hash[..16])).join("control.sock")
+        std::env::temp_dir().join(format!("plinth-control-{}", &hash[..16])).join("control.sock")
+    }
+
+    /// Makes sure that nobody else can put a socket of theirs in the place of ours.
+    pub(crate) fn prepare_control_folder(&self) -> Outcome {
+        use std::os::unix::fs::MetadataExt;
+        let socket = self.control_socket();
+        let Some(folder) = socket.parent().filter(|folder| *folder != self.state) else {
+            return Ok(());
+        };
+        match fs::DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+            _ => {}
+        }
+        let found = fs::symlink_metadata(folder)?;
+        let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+        if is_ours && found.mode() & 0o077 == 0 {
+            return Ok(());
+        }
+        Err(anyhow::anyhow!("{} belongs to somebody else; remove it", folder.display()).into())
     }
 
     fn running_file(&self) -> PathBuf {
@@ -131,24 +150,51 @@ impl Folder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub(crate) pid: u32,
+    /// When that process began, where the system tells: numbers are used again.
+    #[serde(default)]
+    pub(crate) began: Option<u64>,
     pub(crate) api_url: String,
     pub(crate) control_socket: PathBuf,
 }
 
 impl Running {
+    /// What this very process tells about itself.
+    pub(crate) fn this(api_url: String, control_socket: PathBuf) -> Self {
+        let pid = std::process::id();
+        let began = ProcessState::of(pid).map(|state| state.began);
+        Self { pid, began, api_url, control_socket }
+    }
+
     /// Whether that process still lives.
     pub(crate) fn is_alive(&self) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
         let exists = pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
-        exists && !has_ended(self.pid)
+        exists
+            && ProcessState::of(self.pid).is_none_or(|state| {
+                !state.has_ended && self.began.is_none_or(|began| began == state.began)
+            })
     }
 }
 
-/// A process that ended keeps its number until its parent asks for it, which some never do.
-fn has_ended(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
-    state.is_some_and(|state| state.starts_with(['Z', 'X']))
+/// What Linux tells about a process.
+struct ProcessState {
+    /// It ended, but keeps its number until its parent asks for it, which some never do.
+    has_ended: bool,
+    /// In ticks since the machine started.
+    began: u64,
+}
+
+impl ProcessState {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name in parentheses may contain anything, so fields are counted from behind it.
+    fn parse(stat: &str) -> Option<Self> {
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let has_ended = matches!(fields.next()?, "Z" | "X");
+        Some(Self { has_ended, began: fields.nth(18)?.parse().ok()? })
+    }
 }
 
 /// Two ports that belong together.
@@ -179,5 +225,26 @@ pub(crate) fn plain(error: &io::Error) -> String {
     match text.find(" (os error") {
         Some(at) => text[..at].to_owned(),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_from_a_later_one_with_its_number() {
+        let this = Running::this(String::new(), PathBuf::new());
+        assert!(this.is_alive());
+        let other = Running { began: this.began.map(|began| began + 1), ..this };
+        assert_eq!(other.is_alive(), other.began.is_none(), "only where the system tells");
+    }
+
+    #[test]
+    fn the_state_of_a_process_is_read_behind_its_name() {
+        let stat = "7 (a) Z b) Z 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n";
+        let state = ProcessState::parse(stat).expect("a state");
+        assert!(state.has_ended);
+        assert_eq!(state.began, 4711);
     }
 }

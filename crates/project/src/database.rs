@@ -20,6 +20,11 @@ use tokio_postgres::{Client, Row};
 
 use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef};
 
+/// What every session of the administrating role starts with. Users may create functions and
+/// operators in `public`, and it must not find them by accident, whatever the database's own
+/// search path says.
+pub const ADMIN_OPTIONS: &str = "-c search_path=pg_catalog,pg_temp";
+
 /// Whose schema a privileged connection works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Service {
@@ -94,11 +99,9 @@ impl WayIn {
         }
     }
 
-    /// Users may create functions and operators in `public`: the administrating role must not
-    /// find them by accident, whatever the database's own search path says.
     fn admin(&self) -> Target {
         match self {
-            Self::Platform { admin, .. } => admin.options("-c search_path=pg_catalog,pg_temp"),
+            Self::Platform { admin, .. } => admin.options(ADMIN_OPTIONS),
             Self::Alone(target) => target.clone(),
         }
     }

@@ -143,19 +143,6 @@ pub fn password_sql(kind: LoginKind, reference: &ProjectRef, password: &Secret) 
     format!("alter role {name} password {verifier};\n")
 }
 
-/// Removes the logins. Their database must be gone.
-pub fn drop_sql(reference: &ProjectRef) -> String {
-    LoginKind::ALL
-        .iter()
-        .map(|kind| {
-            format!(
-                "drop role if exists {};\n",
-                QuotedIdent::new(&kind.role_name(reference))
-            )
-        })
-        .collect()
-}
-
 fn kinds(cluster: &Cluster) -> impl Iterator<Item = LoginKind> {
     let owners = cluster.has_owner_logins;
     LoginKind::ALL

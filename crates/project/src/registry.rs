@@ -6,7 +6,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -54,6 +57,11 @@ struct Inner {
     open: ArcSwap<HashMap<ProjectRef, Project>>,
     /// The two aliases, once known. They never change while the process runs.
     aliases: ArcSwap<HashMap<ProjectName, ProjectRef>>,
+    /// How many announcements came; one that comes while a project is being opened would
+    /// otherwise be lost on it.
+    announced: AtomicU64,
+    /// One refresh at a time, so that an older state cannot overwrite a newer one.
+    refreshing: tokio::sync::Mutex<()>,
     /// One opener per project at a time; others wait for its result.
     opening: Mutex<HashMap<ProjectName, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -85,6 +93,8 @@ impl Registry {
             parts,
             open: ArcSwap::default(),
             aliases: ArcSwap::default(),
+            announced: AtomicU64::new(0),
+            refreshing: tokio::sync::Mutex::default(),
             opening: Mutex::default(),
         }))
     }
@@ -100,9 +110,13 @@ impl Registry {
         if let Some(project) = self.find_open(name) {
             return Ok(project);
         }
+        let before = self.0.announced.load(Ordering::SeqCst);
         let project = self.open(name).await?;
         project.touch(now());
         self.remember(&project);
+        if self.0.announced.load(Ordering::SeqCst) != before {
+            self.refresh(project.reference()).await;
+        }
         Ok(project)
     }
 
@@ -113,6 +127,8 @@ impl Registry {
 
     /// Something about the project changed: takes over its keys and settings, or closes it.
     pub async fn refresh(&self, reference: &ProjectRef) {
+        self.0.announced.fetch_add(1, Ordering::SeqCst);
+        let _turn = self.0.refreshing.lock().await;
         let Some(project) = self.0.open.load().get(reference).cloned() else {
             return;
         };

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{
     Operator,
-    body::{Body, Params, Segments, name, reference},
+    body::{Body, Params, Segments},
 };
 use crate::{ApiKeyRequest, Platform, PlatformError, StoredApiKey};
 
@@ -84,7 +84,7 @@ pub(super) async fn list(
     Segments(text): Segments<String>,
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let legacy = platform.legacy_keys(&project).await?;
     let mut bodies = Vec::new();
     if legacy.enabled {
@@ -115,7 +115,7 @@ pub(super) async fn create(
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let request = ApiKeyRequest {
         kind: body.r#type.into(),
         name: body.name,
@@ -128,12 +128,16 @@ pub(super) async fn create(
 
 /// `GET …/api-keys/{id}`.
 pub(super) async fn show(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, String)>,
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let key = platform.load_api_key(&name(&text)?, &id).await?;
+    let project = operator.reference(&platform, &text)?;
+    let key = platform.load_api_key(&project, &id).await?;
+    if params.reveal {
+        note(&platform, &operator, &project, "key.reveal", &key).await;
+    }
     Ok(Json(key_body(&key, params.reveal)))
 }
 
@@ -152,7 +156,7 @@ pub(super) async fn update(
     Segments((text, id)): Segments<(String, Uuid)>,
     Body(body): Body<UpdateBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let UpdateBody { name, description } = body;
     let key = platform
         .update_api_key(&project, id, name.as_deref(), description.as_deref())
@@ -167,7 +171,7 @@ pub(super) async fn revoke(
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let key = platform.revoke_api_key(&project, &id, Duration::ZERO).await?;
     note(&platform, &operator, &project, "key.revoke", &key).await;
     Ok(Json(key_body(&key, false)))
@@ -175,11 +179,11 @@ pub(super) async fn revoke(
 
 /// `GET …/api-keys/legacy`.
 pub(super) async fn legacy(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let legacy = platform.legacy_keys(&reference(&text)?).await?;
+    let legacy = platform.legacy_keys(&operator.reference(&platform, &text)?).await?;
     Ok(Json(json!({ "enabled": legacy.enabled })))
 }
 
@@ -195,13 +199,15 @@ pub(super) async fn set_legacy(
     Segments(text): Segments<String>,
     Params(params): Params<EnabledParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = reference(&text)?;
+    let project = operator.reference(&platform, &text)?;
     platform.set_legacy_enabled(&project, params.enabled).await?;
     let target = platform.reference_of(&project);
     let details = json!({ "enabled": params.enabled });
     platform.note(&operator, Some(&target), "key.legacy", details).await;
     Ok(Json(json!({ "enabled": params.enabled })))
 }
+
+const LONGEST_GRACE_SECONDS: u64 = 366 * 86_400;
 
 #[derive(Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
@@ -222,7 +228,7 @@ pub(super) async fn rotate(
     Segments(text): Segments<String>,
     Body(body): Body<RotateBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.named(&platform, &text)?;
     let (what, answer) = match body {
         RotateBody::Signing => {
             let key = platform.rotate_signing_key(&project).await?;
@@ -236,6 +242,9 @@ pub(super) async fn rotate(
             ("key.rotate.legacy", answer)
         }
         RotateBody::Api { key, grace_seconds } => {
+            if grace_seconds > LONGEST_GRACE_SECONDS {
+                return Err(PlatformError::Invalid("A grace of at most a year".to_owned()));
+            }
             let grace = Duration::from_secs(grace_seconds);
             let key = platform.rotate_api_key(&project, &key, grace).await?;
             ("key.rotate.api", key_body(&key, true))

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::{
     Operator,
-    body::{Body, Segments, name},
+    body::{Body, Segments},
 };
 use crate::{Platform, PlatformError};
 
@@ -37,7 +37,7 @@ pub(super) async fn create(
     if !(1..=LONGEST_SECONDS).contains(&body.valid_for_seconds) {
         return Err(PlatformError::Invalid("A token is valid for a second to a year".to_owned()));
     }
-    let project = platform.open(&name(&text)?).await?;
+    let project = platform.open(&operator.named(&platform, &text)?).await?;
     let now = OffsetDateTime::now_utc().unix_timestamp();
     let mut claims = json!({
         "iss": format!("{}/auth/v1", platform.endpoints().api_url),

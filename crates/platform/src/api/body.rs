@@ -5,7 +5,6 @@ use axum::{
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::request::Parts,
 };
-use plinth_project::{ProjectName, ProjectRef};
 use serde::de::DeserializeOwned;
 
 use crate::PlatformError;
@@ -50,15 +49,4 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
             Err(rejection) => Err(PlatformError::Invalid(rejection.body_text())),
         }
     }
-}
-
-/// `/v1` takes refs only (F4).
-pub(super) fn reference(text: &str) -> Result<ProjectName, PlatformError> {
-    let reference: Result<ProjectRef, _> = text.parse();
-    reference.map(ProjectName::Ref).map_err(|_| PlatformError::no_project(text))
-}
-
-/// `/platform` takes aliases too.
-pub(super) fn name(text: &str) -> Result<ProjectName, PlatformError> {
-    text.parse().map_err(|_| PlatformError::no_project(text))
 }

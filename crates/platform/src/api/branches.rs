@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Operator,
     api_keys::rfc3339,
-    body::{Body, Segments, name},
+    body::{Body, Segments},
 };
 use crate::{Branch, BranchRequest, Platform, PlatformError, ProjectRow};
 
@@ -47,11 +47,11 @@ fn main_body(parent: &ProjectRow) -> Value {
 
 /// `GET …/branches`.
 pub(super) async fn list(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let parent = platform.load_project(&project).await?;
     let mut bodies = vec![main_body(&parent)];
     bodies.extend(platform.list_branches(&project).await?.iter().map(branch_body));
@@ -76,7 +76,7 @@ pub(super) async fn create(
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let request = BranchRequest {
         name: body.branch_name,
         git_branch: body.git_branch,
@@ -91,11 +91,11 @@ pub(super) async fn create(
 
 /// `GET …/branches/{name}`.
 pub(super) async fn show_by_name(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments((text, branch)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let branches = platform.list_branches(&name(&text)?).await?;
+    let branches = platform.list_branches(&operator.reference(&platform, &text)?).await?;
     branches
         .iter()
         .find(|found| found.name == branch)

@@ -7,7 +7,7 @@ use time::{OffsetDateTime, macros::format_description};
 
 use super::{
     Operator,
-    body::{Body, Segments, name},
+    body::{Body, Segments},
 };
 use crate::{MigrationFile, Platform, PlatformError, SeedFile, SeedOutcome};
 
@@ -17,7 +17,7 @@ pub(super) async fn show(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.named(&platform, &text)?;
     let url = platform.database_url(&project).await?;
     let reference = platform.reference_of(&project);
     platform.note(&operator, Some(&reference), "database.reveal", Value::Null).await;
@@ -30,29 +30,20 @@ pub(super) async fn reset(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.named(&platform, &text)?;
     platform.reset_database(&project).await?;
     let reference = platform.reference_of(&project);
     platform.note(&operator, Some(&reference), "database.reset", Value::Null).await;
     Ok(Json(json!({ "message": "ok" })))
 }
 
-/// `GET /v1/projects/{ref}/database/migrations`.
-pub(super) async fn migrations(
-    operator: Operator,
-    platform: State<Platform>,
-    text: Segments<String>,
-) -> Result<Json<Vec<Value>>, PlatformError> {
-    history(operator, platform, text).await
-}
-
-/// `GET /platform/projects/{ref}/migrations`.
+/// `GET /v1/projects/{ref}/database/migrations`, `GET /platform/projects/{ref}/migrations`.
 pub(super) async fn history(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let applied = platform.applied_migrations(&name(&text)?).await?;
+    let applied = platform.applied_migrations(&operator.named(&platform, &text)?).await?;
     let bodies = applied
         .into_iter()
         .map(|migration| json!({ "version": migration.version, "name": migration.name }));
@@ -73,7 +64,7 @@ pub(super) async fn apply_query(
     Segments(text): Segments<String>,
     Body(body): Body<QueryBody>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.named(&platform, &text)?;
     let applied = platform.applied_migrations(&project).await?;
     let mut at = OffsetDateTime::now_utc();
     let mut version = stamp(at)?;
@@ -106,7 +97,7 @@ pub(super) async fn apply_file(
     Segments(text): Segments<String>,
     Body(body): Body<FileBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = name(&text)?;
+    let project = operator.named(&platform, &text)?;
     let file = MigrationFile::new(&body.file_name, body.sql)
         .map_err(|error| PlatformError::Invalid(error.to_string()))?;
     let notices = platform.apply_migration(&project, &file).await?;
@@ -122,13 +113,13 @@ pub(super) struct SeedBody {
 
 /// `POST /platform/projects/{ref}/seed`: one file of `db.seed.sql_paths`.
 pub(super) async fn seed(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<SeedBody>,
 ) -> Result<Json<Value>, PlatformError> {
     let seed = SeedFile { path: body.path, sql: body.sql };
-    let outcome = match platform.run_seed(&name(&text)?, &seed).await? {
+    let outcome = match platform.run_seed(&operator.named(&platform, &text)?, &seed).await? {
         SeedOutcome::Ran => "ran",
         SeedOutcome::Known => "known",
         SeedOutcome::Changed => "changed",

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     Operator,
-    body::{Params, Segments, name},
+    body::{Params, Segments},
 };
 use crate::{Platform, PlatformError};
 
@@ -78,12 +78,12 @@ where
 
 /// `GET …/logs`: newest first.
 pub(super) async fn search(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Params(params): Params<LogParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = platform.load_project(&name(&text)?).await?.reference;
+    let project = platform.load_project(&operator.named(&platform, &text)?).await?.reference;
     let query = params.to_query(scope(&platform, &project))?;
     let logs = platform.0.logs.clone();
     let page = tokio::task::spawn_blocking(move || logs.search(&query))
@@ -96,21 +96,22 @@ pub(super) async fn search(
 
 /// `GET …/logs/tail`: server-sent events; a reader that falls behind is told how much it missed.
 pub(super) async fn tail(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Params(params): Params<LogParams>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, PlatformError> {
-    let project = platform.load_project(&name(&text)?).await?.reference;
+    let project = platform.load_project(&operator.named(&platform, &text)?).await?.reference;
     let receiver = platform.0.logs.tail(params.to_query(scope(&platform, &project))?);
-    let events = stream::unfold(receiver, async |mut receiver| {
-        let event = match receiver.recv().await? {
+    let stopping = platform.0.stopping.clone();
+    let events = stream::unfold((receiver, stopping), async |(mut receiver, stopping)| {
+        let event = match stopping.run_until_cancelled(receiver.recv()).await?? {
             TailItem::Record(record) => Event::default().event("record").json_data(record),
             TailItem::Dropped(count) => {
                 Event::default().event("dropped").json_data(json!({ "count": count }))
             }
         };
-        Some((Ok(event.unwrap_or_default()), receiver))
+        Some((Ok(event.unwrap_or_default()), (receiver, stopping)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }

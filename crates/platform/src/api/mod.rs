@@ -9,6 +9,7 @@ mod databases;
 mod identity;
 mod logs;
 mod operator;
+mod outlive;
 mod projects;
 mod signing_keys;
 mod status;
@@ -18,6 +19,7 @@ use axum::{
     Router,
     extract::OriginalUri,
     http::Method,
+    middleware,
     routing::{delete, get, post},
 };
 
@@ -30,6 +32,7 @@ pub fn routes(platform: Platform) -> Router {
     Router::new()
         .nest("/v1", management())
         .nest("/platform", own())
+        .layer(middleware::from_fn_with_state(platform.clone(), outlive::outlive))
         .with_state(platform)
 }
 
@@ -37,6 +40,8 @@ fn management() -> Router<Platform> {
     Router::new()
         .route("/profile", get(identity::profile))
         .route("/organizations", get(identity::organizations))
+        .route("/organizations/{slug}", get(identity::organization))
+        .route("/organizations/{slug}/entitlements", get(identity::entitlements))
         .route("/projects", get(projects::list).post(projects::create))
         .route(
             "/projects/{ref}",
@@ -45,6 +50,8 @@ fn management() -> Router<Platform> {
         .route("/projects/{ref}/pause", post(projects::pause))
         .route("/projects/{ref}/restore", post(projects::resume))
         .route("/projects/{ref}/health", get(projects::health))
+        .route("/projects/{ref}/billing/addons", get(identity::addons))
+        .route("/projects/{ref}/network-bans/retrieve", post(identity::network_bans))
         .route("/projects/{ref}/api-keys", get(api_keys::list).post(api_keys::create))
         .route(
             "/projects/{ref}/api-keys/legacy",
@@ -67,7 +74,7 @@ fn management() -> Router<Platform> {
         .route("/branches/{id}", get(branches::show).delete(branches::delete))
         .route(
             "/projects/{ref}/database/migrations",
-            get(databases::migrations).post(databases::apply_query),
+            get(databases::history).post(databases::apply_query),
         )
         .fallback(not_available)
         .method_not_allowed_fallback(not_available)

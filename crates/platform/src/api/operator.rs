@@ -7,7 +7,7 @@ use axum::{
     extract::FromRequestParts,
     http::{header::AUTHORIZATION, request::Parts},
 };
-use plinth_project::RequestId;
+use plinth_project::{ProjectName, ProjectRef, RequestId};
 
 use crate::{Platform, PlatformError};
 
@@ -38,6 +38,44 @@ impl Operator {
                     .to_owned(),
             )),
         }
+    }
+
+    /// Whether project zero is within reach.
+    pub(super) fn is_owner(&self) -> bool {
+        self.is_owner
+    }
+
+    /// `/v1` takes refs only (F4).
+    pub(super) fn reference(
+        &self,
+        platform: &Platform,
+        text: &str,
+    ) -> Result<ProjectName, PlatformError> {
+        let reference: Result<ProjectRef, _> = text.parse();
+        let name = reference.map(ProjectName::Ref).map_err(|_| PlatformError::no_project(text))?;
+        self.within_reach(platform, name)
+    }
+
+    /// `/platform` takes aliases too.
+    pub(super) fn named(
+        &self,
+        platform: &Platform,
+        text: &str,
+    ) -> Result<ProjectName, PlatformError> {
+        let name = text.parse().map_err(|_| PlatformError::no_project(text))?;
+        self.within_reach(platform, name)
+    }
+
+    /// Project zero's keys and tables would make a token an owner.
+    fn within_reach(
+        &self,
+        platform: &Platform,
+        name: ProjectName,
+    ) -> Result<ProjectName, PlatformError> {
+        if platform.reference_of(&name) == platform.references().platform {
+            self.must_be_owner()?;
+        }
+        Ok(name)
     }
 
     /// The request in which the operator acts.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Operator,
-    body::{Body, Params, Segments, name, reference},
+    body::{Body, Params, Segments},
 };
 use crate::{Platform, PlatformError, ProjectRequest, ProjectRow};
 
@@ -75,20 +75,20 @@ pub(super) struct ListParams {
 
 /// `GET /v1/projects`.
 pub(super) async fn list(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
-    let rows = platform.list_projects(params.include_platform).await?;
+    let rows = platform.list_projects(params.include_platform && operator.is_owner()).await?;
     Ok(Json(rows.into_iter().map(|row| ProjectBody::new(&platform, row)).collect()))
 }
 
-/// `GET /platform/projects`: project zero included.
+/// `GET /platform/projects`: project zero included, for whoever may reach it.
 pub(super) async fn list_with_platform(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
-    let rows = platform.list_projects(true).await?;
+    let rows = platform.list_projects(operator.is_owner()).await?;
     Ok(Json(rows.into_iter().map(|row| ProjectBody::new(&platform, row)).collect()))
 }
 
@@ -129,21 +129,21 @@ pub(super) async fn create(
 
 /// `GET /v1/projects/{ref}`.
 pub(super) async fn show(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.load_project(&reference(&text)?).await?;
+    let row = platform.load_project(&operator.reference(&platform, &text)?).await?;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
 /// `GET /platform/projects/{ref}`.
 pub(super) async fn show_named(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.load_project(&name(&text)?).await?;
+    let row = platform.load_project(&operator.named(&platform, &text)?).await?;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
@@ -159,7 +159,7 @@ pub(super) async fn rename(
     Segments(text): Segments<String>,
     Body(body): Body<RenameBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let row = platform.rename_project(&reference(&text)?, &body.name).await?;
+    let row = platform.rename_project(&operator.reference(&platform, &text)?, &body.name).await?;
     let details = json!({ "name": row.name });
     platform.note(&operator, Some(&row.reference), "project.rename", details).await;
     Ok(Json(short(&row)))
@@ -178,7 +178,7 @@ pub(super) async fn delete(
     Segments(text): Segments<String>,
     Params(params): Params<DeleteParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let row = platform.delete_project(&reference(&text)?, params.purge).await?;
+    let row = platform.delete_project(&operator.reference(&platform, &text)?, params.purge).await?;
     let action = if params.purge { "project.purge" } else { "project.delete" };
     platform.note(&operator, Some(&row.reference), action, json!({ "name": row.name })).await;
     Ok(Json(short(&row)))
@@ -190,7 +190,7 @@ pub(super) async fn pause(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.pause_project(&reference(&text)?).await?;
+    let row = platform.pause_project(&operator.reference(&platform, &text)?).await?;
     platform.note(&operator, Some(&row.reference), "project.pause", Value::Null).await;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
@@ -201,18 +201,18 @@ pub(super) async fn resume(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.resume_project(&reference(&text)?).await?;
+    let row = platform.resume_project(&operator.reference(&platform, &text)?).await?;
     platform.note(&operator, Some(&row.reference), "project.resume", Value::Null).await;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
 /// `GET /v1/projects/{ref}/health`: what is asked for, else the parts there are.
 pub(super) async fn health(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = reference(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let row = platform.load_project(&project).await?;
     let database = database_health(&platform, &project, row.status).await;
     let (status, error) = match &database {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     Operator,
     api_keys::rfc3339,
-    body::{Body, Segments, name},
+    body::{Body, Segments},
 };
 use crate::{Platform, PlatformError, StoredSigningKey};
 
@@ -27,11 +27,11 @@ pub(super) fn key_body(key: &StoredSigningKey) -> Value {
 
 /// `GET …/signing-keys`.
 pub(super) async fn list(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let keys = platform.list_signing_keys(&name(&text)?).await?;
+    let keys = platform.list_signing_keys(&operator.reference(&platform, &text)?).await?;
     Ok(Json(json!({ "keys": keys.iter().map(key_body).collect::<Vec<_>>() })))
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn create(
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let algorithm = Algorithm::from_name(&body.algorithm).ok_or_else(|| {
         PlatformError::Invalid(format!(
             "{:?} is not one of ES256, RS256, HS256, EdDSA",
@@ -63,11 +63,11 @@ pub(super) async fn create(
 
 /// `GET …/signing-keys/{id}`.
 pub(super) async fn show(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let key = platform.load_signing_key(&name(&text)?, id).await?;
+    let key = platform.load_signing_key(&operator.reference(&platform, &text)?, id).await?;
     Ok(Json(key_body(&key)))
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn update(
     Segments((text, id)): Segments<(String, Uuid)>,
     Body(body): Body<UpdateBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let status = KeyStatus::from_name(&body.status).ok_or_else(|| {
         PlatformError::Invalid(format!(
             "{:?} is not one of standby, in_use, previously_used, revoked",
@@ -101,7 +101,7 @@ pub(super) async fn revoke(
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = name(&text)?;
+    let project = operator.reference(&platform, &text)?;
     let key = platform.set_signing_key_status(&project, id, KeyStatus::Revoked).await?;
     note(&platform, &operator, &project, "signing_key.revoke", &key).await;
     Ok(Json(key_body(&key)))

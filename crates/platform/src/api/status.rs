@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Operator,
-    body::{Params, name},
+    body::{Params},
 };
 use crate::{Platform, PlatformError};
 
@@ -17,14 +17,13 @@ pub(super) struct StatusParams {
     project: Option<String>,
 }
 
-/// `GET /platform/status?project=`: owner only, since it shows every key.
+/// `GET /platform/status?project=`.
 pub(super) async fn show(
     operator: Operator,
     State(platform): State<Platform>,
     Params(params): Params<StatusParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    operator.must_be_owner()?;
-    let project = name(params.project.as_deref().unwrap_or("default"))?;
+    let project = operator.named(&platform, params.project.as_deref().unwrap_or("default"))?;
     Ok(Json(platform.status(&project).await?.to_json()))
 }
 

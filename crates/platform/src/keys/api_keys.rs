@@ -51,6 +51,10 @@ const LIVE: &str = "select id, kind, name, description, prefix, hash, sealed_val
     from platform.api_keys
     where project = $1 and (revoked_at is null or revoked_at > now())";
 
+const REVOKE: &str = "update platform.api_keys
+    set revoked_at = now() + make_interval(secs => $2), updated_at = now()
+    where id = $1";
+
 impl StoredApiKey {
     fn from_row(
         row: &Row,
@@ -147,10 +151,7 @@ impl Platform {
         grace: Duration,
     ) -> Result<StoredApiKey, PlatformError> {
         let key = self.load_api_key(project, id_or_name).await?;
-        let sql = "update platform.api_keys
-                   set revoked_at = now() + make_interval(secs => $2), updated_at = now()
-                   where id = $1";
-        self.tables().await?.execute(sql, &[&key.id, &grace.as_secs_f64()]).await?;
+        self.tables().await?.execute(REVOKE, &[&key.id, &grace.as_secs_f64()]).await?;
         Ok(key)
     }
 
@@ -161,10 +162,16 @@ impl Platform {
         id_or_name: &str,
         grace: Duration,
     ) -> Result<StoredApiKey, PlatformError> {
-        let old = self.revoke_api_key(project, id_or_name, grace).await?;
+        let old = self.load_api_key(project, id_or_name).await?;
+        let reference = self.load_project(project).await?.reference;
         let request =
             ApiKeyRequest { kind: old.kind, name: old.name, description: old.description };
-        self.create_api_key(project, &request).await
+        let mut admin = self.admin().await?;
+        let transaction = admin.transaction().await?;
+        transaction.execute(REVOKE, &[&old.id, &grace.as_secs_f64()]).await?;
+        let new = insert(&self.0.instance_key, &transaction, &reference, &request).await?;
+        transaction.commit().await?;
+        Ok(new)
     }
 
     /// One live key by its id or, when only one kind has it, by its name.

@@ -46,6 +46,14 @@ impl Platform {
         let name = checked_name(&request.name)?;
         let reference = ProjectRef::generate();
         let password = request.database_password.as_deref().filter(|text| !text.is_empty());
+        if password.is_some() && !self.0.owns_default_database {
+            // There, whoever knows it could also connect to databases that are open to all roles.
+            return Err(PlatformError::Invalid(
+                "On an external PostgreSQL a project's owner has no password of its own; connect \
+                 with the roles of that server"
+                    .to_owned(),
+            ));
+        }
         let secrets = new_project_secrets(password);
         let region = request.region_label.as_deref().unwrap_or("local");
 

@@ -1,6 +1,8 @@
 //! Deleting: seven days in the trash, then gone; or gone at once when asked to purge.
 
-use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus, logins};
+use plinth_db::QuotedIdent;
+use plinth_project::{LoginKind, ProjectKind, ProjectName, ProjectRef, ProjectStatus};
+use tokio_postgres::Client;
 
 use super::{ProjectRow, row};
 use crate::{Platform, PlatformError, databases};
@@ -47,13 +49,20 @@ impl Platform {
         let sql = "select ref from platform.projects
                    where status = 'REMOVED' and deleted_at < now() - make_interval(secs => $1)";
         let rows = self.tables().await?.query(sql, &[&seconds]).await?;
+        let mut purged = 0;
         for row in &rows {
-            self.purge(&row::parse_ref(row.get(0))?).await?;
+            let reference = row::parse_ref(row.get(0))?;
+            match self.purge(&reference).await {
+                Ok(()) => purged += 1,
+                Err(error) => tracing::warn!(project = %reference, "not purged: {error}"),
+            }
         }
-        Ok(rows.len())
+        Ok(purged)
     }
 
     async fn purge(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+        // Whatever happens next, it is no longer served.
+        self.set_status(reference, ProjectStatus::Removed).await?;
         self.registry().close(reference);
         self.clear_away(reference).await
     }
@@ -64,11 +73,24 @@ impl Platform {
         let orphans = "delete from platform.branches where parent_ref = $1
                        and ref in (select ref from platform.projects where status = 'REMOVED')";
         databases::drop_database(&admin, reference.as_str()).await?;
-        admin.batch_execute(&logins::drop_sql(reference)).await?;
+        for kind in LoginKind::ALL {
+            self.drop_login(&admin, &kind.role_name(reference)).await?;
+        }
         admin.execute(orphans, &[&reference.as_str()]).await?;
         let sql = "delete from platform.projects where ref = $1 and kind = 'ordinary'";
         admin.execute(sql, &[&reference.as_str()]).await?;
         Ok(())
+    }
+
+    /// Another project may have granted something to the role, which then cannot be dropped; it
+    /// can at least never be used again.
+    async fn drop_login(&self, admin: &Client, role: &str) -> Result<(), PlatformError> {
+        let name = QuotedIdent::new(role);
+        let Err(error) = admin.batch_execute(&format!("drop role if exists {name}")).await else {
+            return Ok(());
+        };
+        tracing::warn!("role {role} stays, locked: {}", plinth_db::describe(&error));
+        Ok(admin.batch_execute(&format!("alter role {name} nologin password null")).await?)
     }
 
     async fn live_branch_names(

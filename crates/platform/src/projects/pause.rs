@@ -40,10 +40,17 @@ impl Platform {
                 )));
             }
         }
-        let admin = self.admin().await?;
-        databases::allow_connections(&admin, &project.database, true).await?;
+        if !self.is_given(&project.reference) {
+            let admin = self.admin().await?;
+            databases::allow_connections(&admin, &project.database, true).await?;
+        }
         self.set_status(&project.reference, ProjectStatus::ActiveHealthy).await?;
         self.load_project(name).await
+    }
+
+    /// The database of `--database-url` has other users, and is the one that a start connects to.
+    fn is_given(&self, reference: &ProjectRef) -> bool {
+        *reference == self.0.references.default && !self.0.owns_default_database
     }
 
     /// Closes our connections and everybody else's, and lets no new ones in.
@@ -53,6 +60,9 @@ impl Platform {
         database: &str,
     ) -> Result<(), PlatformError> {
         self.registry().close(reference);
+        if self.is_given(reference) {
+            return Ok(());
+        }
         let admin = self.admin().await?;
         Ok(databases::allow_connections(&admin, database, false).await?)
     }

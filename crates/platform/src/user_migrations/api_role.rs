@@ -20,8 +20,7 @@ pub(super) struct MovedStatement {
 
 /// The statement to run instead, when this one sets or resets something of an API role.
 pub(super) fn in_database(statement: &str, database: &str) -> Option<MovedStatement> {
-    let text = strip_comments(statement);
-    let mut rest = text.as_str();
+    let mut rest = statement;
     take_word(&mut rest, "alter")?;
     take_word(&mut rest, "role").or_else(|| take_word(&mut rest, "user"))?;
     let role = API_ROLES.iter().find(|role| take_name(&mut rest, role).is_some())?;
@@ -59,20 +58,6 @@ fn take_name(rest: &mut &str, name: &str) -> Option<()> {
     take_word(rest, name)
 }
 
-/// Leading comments only: what comes later belongs to the setting.
-fn strip_comments(statement: &str) -> String {
-    let mut rest = statement.trim_start();
-    loop {
-        if let Some(comment) = rest.strip_prefix("--") {
-            rest = comment.split_once('\n').map_or("", |(_, after)| after).trim_start();
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            rest = comment.split_once("*/").map_or("", |(_, after)| after).trim_start();
-        } else {
-            return rest.to_owned();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +87,7 @@ mod tests {
             Some(r#"alter role authenticator in database "postgres" set pgrst.db_schemas = 'public, api'"#),
         );
         check(
-            "-- slow reports\nALTER ROLE \"anon\" SET statement_timeout TO '10s'",
+            "ALTER ROLE \"anon\" SET statement_timeout TO '10s'",
             Some(r#"alter role anon in database "postgres" SET statement_timeout TO '10s'"#),
         );
         check("alter role anon reset all", Some(r#"alter role anon in database "postgres" reset all"#));

@@ -133,7 +133,7 @@ impl Platform {
             return Ok(Vec::new());
         }
         let statements = split(&file.sql);
-        let mut plan = Plan::new(&statements, &database);
+        let mut plan = Plan::new(file, &statements, &database)?;
         if file.wants_no_transaction() {
             run_statements(&owner, file, &plan.own).await?;
             record(&owner, file, &statements).await?;
@@ -156,29 +156,61 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(statements: &'a [Statement<'a>], database: &str) -> Self {
+    fn new(
+        file: &MigrationFile,
+        statements: &'a [Statement<'a>],
+        database: &str,
+    ) -> Result<Self, PlatformError> {
         let mut plan = Self { own: Vec::new(), for_api_roles: Vec::new(), notices: Vec::new() };
         for (index, statement) in statements.iter().enumerate() {
-            if let Some(moved) = api_role::in_database(statement.text, database) {
+            if let Some(moved) = api_role::in_database(statement.code, database) {
                 plan.for_api_roles.push(moved);
-            } else if !is_transaction_control(statement.text) {
-                plan.own.push((index + 1, statement));
+                continue;
+            }
+            match transaction_control(statement.code) {
+                Control::None => plan.own.push((index + 1, statement)),
+                Control::LeftOut => {}
+                Control::Refused => {
+                    return Err(PlatformError::MigrationFailed(Box::new(MigrationFailure {
+                        file: file.to_string(),
+                        statement: index + 1,
+                        line: statement.line,
+                        sqlstate: "25000".to_owned(),
+                        message: "a migration runs in one transaction, which it cannot end itself"
+                            .to_owned(),
+                        detail: None,
+                        hint: Some("remove this statement, or split the file".to_owned()),
+                    })));
+                }
             }
         }
-        plan
+        Ok(plan)
     }
 }
 
-/// The file runs in a transaction of ours anyway; its own BEGIN and COMMIT would end it early.
-fn is_transaction_control(text: &str) -> bool {
-    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_lowercase).collect();
+/// What becomes of a statement that begins or ends a transaction.
+#[derive(Debug, PartialEq, Eq)]
+enum Control {
+    /// It is none.
+    None,
+    /// The file runs in a transaction of ours anyway: its own BEGIN and COMMIT say nothing new.
+    LeftOut,
+    /// It would end our transaction with parts of the file inside and parts outside.
+    Refused,
+}
+
+fn transaction_control(code: &str) -> Control {
+    let words: Vec<String> = code.split_whitespace().map(str::to_ascii_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    matches!(
-        words.as_slice(),
-        ["begin" | "commit" | "end"]
-            | ["begin" | "commit" | "end", "transaction" | "work"]
-            | ["start", "transaction"]
-    )
+    match words.as_slice() {
+        ["begin", ..] | ["start", "transaction", ..] => Control::LeftOut,
+        ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Control::LeftOut,
+        ["rollback", "to", ..] | ["rollback", "transaction" | "work", "to", ..] => Control::None,
+        ["rollback" | "abort" | "commit" | "end", ..] | ["prepare", "transaction", ..] => {
+            Control::Refused
+        }
+        _ => Control::None,
+    }
 }
 
 async fn run_statements(
@@ -269,11 +301,14 @@ mod tests {
 
     #[test]
     fn only_plain_transaction_control_is_left_out() {
-        for text in ["begin", "BEGIN;".trim_end_matches(';'), "Start Transaction", "commit work"] {
-            assert!(is_transaction_control(text), "{text}");
+        for text in ["begin", "BEGIN isolation level serializable", "Start Transaction", "commit work"] {
+            assert_eq!(transaction_control(text), Control::LeftOut, "{text}");
         }
-        for text in ["rollback", "begin isolation level serializable", "select 1"] {
-            assert!(!is_transaction_control(text), "{text}");
+        for text in ["rollback", "abort", "commit and chain", "prepare transaction 'x'"] {
+            assert_eq!(transaction_control(text), Control::Refused, "{text}");
+        }
+        for text in ["rollback to savepoint a", "savepoint a", "select 1"] {
+            assert_eq!(transaction_control(text), Control::None, "{text}");
         }
     }
 }

@@ -6,6 +6,8 @@
 pub struct Statement<'a> {
     /// Its text, without surrounding space and the semicolon at its end.
     pub text: &'a str,
+    /// The same from its first word on, without the comments before it.
+    pub code: &'a str,
     /// The line in the file on which its first word stands, from 1.
     pub line: usize,
 }
@@ -20,8 +22,9 @@ pub fn split(sql: &str) -> Vec<Statement<'_>> {
         let first_word = scanner.first_word.take();
         if let Some(first_word) = first_word {
             let text = sql[start..end].trim();
+            let code = sql[first_word..end].trim_end();
             let line = 1 + sql[..first_word].matches('\n').count();
-            statements.push(Statement { text, line });
+            statements.push(Statement { text, code, line });
         }
     }
     statements
@@ -267,7 +270,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_splits_without_loss_of_words(sql in "[ -~\n\t$'\"é;]{0,80}") {
+        fn any_text_splits_into_parts_of_itself(sql in "[ -~\n\t$'\"é;]{0,80}") {
             for statement in split(&sql) {
                 assert!(sql.contains(statement.text));
                 assert!(!statement.text.is_empty());

@@ -7,7 +7,7 @@ use super::{
     args::BranchesCommand,
     client::segment,
     output::{confirm, print_list},
-    projects::{show, text},
+    projects::{resolve, show, text},
 };
 use crate::failure::Outcome;
 
@@ -21,7 +21,7 @@ const COLUMNS: &[(&str, &str)] = &[
 
 pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
     let client = Client::connect(global)?;
-    let path = format!("/v1/projects/{}/branches", segment(&global.reference));
+    let path = format!("/v1/projects/{}/branches", resolve(&client, &global.reference).await?);
     match command {
         BranchesCommand::List => print_list(global.output, &client.get(&path).await?, COLUMNS),
         BranchesCommand::Create { name, git_branch, persistent, end_sessions } => {

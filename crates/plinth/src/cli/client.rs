@@ -49,14 +49,6 @@ impl Client {
         }
     }
 
-    /// The address of a server on another machine.
-    pub(crate) fn base_url(&self) -> Option<&str> {
-        match &self.0 {
-            Way::Socket(_) => None,
-            Way::Remote { base, .. } => Some(base.as_str().trim_end_matches('/')),
-        }
-    }
-
     pub(crate) async fn get(&self, path: &str) -> Outcome<Value> {
         self.request(Method::GET, path, None).await
     }

@@ -8,7 +8,7 @@ use super::{
     client::segment,
     output::{confirm, print, print_list, to_json},
     print_pairs,
-    projects::text,
+    projects::{resolve, text},
 };
 use crate::failure::{Failure, Outcome};
 
@@ -19,7 +19,7 @@ const SIGNING_KEYS: &[(&str, &str)] =
 
 pub(super) async fn run(global: &Global, command: KeysCommand) -> Outcome {
     let client = Client::connect(global)?;
-    let project = format!("/v1/projects/{}", segment(&global.reference));
+    let project = format!("/v1/projects/{}", resolve(&client, &global.reference).await?);
     match command {
         KeysCommand::List { reveal } => list(&client, global, &project, reveal).await,
         KeysCommand::Create { kind, name, description } => {

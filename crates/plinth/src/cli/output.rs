@@ -114,7 +114,7 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Outcome<bool> {
 pub(crate) fn ask(question: &str) -> Outcome<String> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage("this asks for confirmation, and there is no terminal")
-            .next_step("Repeat it with --yes, or with --confirm where the command has it."));
+            .next_step("Repeat it with --yes, or with --confirm NAME to delete a project."));
     }
     eprint!("{question}");
     let mut answer = String::new();

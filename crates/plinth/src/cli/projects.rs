@@ -84,10 +84,7 @@ pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
 
 /// What an application needs to use a new project.
 pub(super) async fn show(client: &Client, global: &Global, reference: &str, name: &str) -> Outcome {
-    let status = match client.get(&format!("/platform/status?project={reference}")).await {
-        Err(failure) if failure.kind() == Kind::Forbidden => for_token(client, reference).await?,
-        status => status?,
-    };
+    let status = client.get(&format!("/platform/status?project={reference}")).await?;
     let mut pairs = vec![("NAME".to_owned(), name.to_owned())];
     for key in
         ["PLINTH_REF", "API_URL", "DB_URL", "PUBLISHABLE_KEY", "SECRET_KEY", "ANON_KEY", "SERVICE_ROLE_KEY"]
@@ -95,27 +92,6 @@ pub(super) async fn show(client: &Client, global: &Global, reference: &str, name
         pairs.push((key.to_owned(), text(&status, key)));
     }
     print_pairs(global.output, &pairs)
-}
-
-/// The same values for an access token, which may see them one by one but not the whole status.
-async fn for_token(client: &Client, reference: &str) -> Outcome<Value> {
-    let keys = client.get(&format!("/v1/projects/{reference}/api-keys?reveal=true")).await?;
-    let database = client.get(&format!("/platform/projects/{reference}/database")).await?;
-    let key = |kind: &str, name: &str| {
-        let mut keys = keys.as_array().into_iter().flatten();
-        let found = keys.find(|key| key["type"] == kind && key["name"] == name);
-        found.map(|key| text(key, "api_key")).unwrap_or_default()
-    };
-    let base = client.base_url().unwrap_or_default();
-    Ok(json!({
-        "PLINTH_REF": reference,
-        "API_URL": format!("{base}/p/{reference}"),
-        "DB_URL": text(&database, "url"),
-        "PUBLISHABLE_KEY": key("publishable", "default"),
-        "SECRET_KEY": key("secret", "default"),
-        "ANON_KEY": key("legacy", "anon"),
-        "SERVICE_ROLE_KEY": key("legacy", "service_role"),
-    }))
 }
 
 pub(super) fn text(value: &Value, member: &str) -> String {

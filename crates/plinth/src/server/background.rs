@@ -68,6 +68,11 @@ impl Background {
         let mut pace = self.every(TRASH_CHECK);
         self.tasks.spawn(async move {
             while pace.next().await {
+                // Only what is old counts as abandoned while others may be at work.
+                match platform.heal(false).await {
+                    Ok(healed) => healed.iter().for_each(|done| tracing::info!("{done}")),
+                    Err(error) => tracing::warn!("half-made projects were not cleared: {error}"),
+                }
                 match platform.empty_trash().await {
                     Ok(0) => {}
                     Ok(count) => tracing::info!("removed {count} deleted project(s) for good"),

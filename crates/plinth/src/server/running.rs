@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
-use plinth_project::{ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
+use plinth_project::{OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
 use plinth_token::Secret;
 
@@ -64,14 +64,21 @@ async fn serve(
     for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
-    registry.get(&ProjectName::Default).await?;
-    if entrance.is_migrating {
-        project_files::apply(&platform, &entrance.folder, &entrance.settings).await?;
+    match registry.get(&ProjectName::Default).await {
+        Ok(_) if entrance.is_migrating => {
+            project_files::apply(&platform, &entrance.folder, &entrance.settings).await?;
+        }
+        Ok(_) => {}
+        Err(OpenError::Paused(_)) => {
+            tracing::warn!("the default project is paused; `plinth projects resume default`");
+        }
+        Err(error) => return Err(error.into()),
     }
 
     let background = start_background(entrance, database, &platform, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
+    entrance.folder.prepare_control_folder()?;
     serving.open_control_socket(&control_socket, &platform).await?;
     let api_port = ports.api.local_addr()?.port();
     if let (Some(door), Some(server)) = (ports.database, database.server()) {
@@ -84,8 +91,7 @@ async fn serve(
         entrance.folder.remember_ports(&RememberedPorts { api: api_port, database })?;
     }
     let api_url = endpoints.api_url;
-    let pid = std::process::id();
-    entrance.folder.write_running(&Running { pid, api_url, control_socket })?;
+    entrance.folder.write_running(&Running::this(api_url, control_socket))?;
     match entrance.form {
         Form::Development => {
             banner::print(&platform.status(&ProjectName::Default).await?, began.elapsed());
@@ -94,8 +100,16 @@ async fn serve(
     }
 
     wait_for_signal().await?;
-    tracing::info!("stopping: finishing open requests");
-    serving.stop().await;
+    tracing::info!("stopping: finishing open requests; a second signal ends them");
+    platform.begin_stop();
+    let finished = async {
+        serving.stop().await;
+        platform.finish().await;
+    };
+    tokio::select! {
+        () = finished => {}
+        again = wait_for_signal() => again?,
+    }
     background.stop().await;
     Ok(())
 }
@@ -159,8 +173,8 @@ async fn bootstrap(
         instance_key: instance_key::load_or_create(folder)?,
         schemas: schemas(),
         given: GivenKeys::from_settings(settings, read_file)?,
-        default_owner_password: entrance
-            .has_well_known_password()
+        // Whoever can reach an external server could use a well-known password there.
+        default_owner_password: (entrance.has_well_known_password() && database.server().is_some())
             .then(|| Secret::new(WELL_KNOWN)),
         trash: settings.duration("plinth.trash"),
         logs: logs.clone(),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +12,9 @@ use std::{
 
 use rustix::process::Signal;
 
-use crate::support::{Answer, Folder, Http, Instance, eventually, kill, value};
+use crate::support::{
+    Answer, Folder, Http, Instance, Mount, eventually, kill, rows, skip, try_rows, value,
+};
 
 const CLIENTS: usize = 16;
 const RECOVERY: Duration = Duration::from_secs(20);
@@ -154,4 +157,43 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
 fn is_client_backend(pid: u32) -> bool {
     let title = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     title.contains("[local]")
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_answers_but_no_data() {
+    let folder = Folder::new();
+    let Some(_disk) = Mount::tmpfs(folder.path(), 256) else {
+        return skip("mounting a small disk is not permitted here");
+    };
+    let server = Instance::start(&folder, &[]);
+    let token = server.cli_json(&["tokens", "create", "full"]);
+    let platform = server
+        .http()
+        .token(token["token"].as_str().expect("a token"));
+    rows(
+        server.db_url(),
+        "create table kept (id int); insert into kept values (1)",
+    );
+
+    let filler = folder.path().join("filler");
+    fs::write(&filler, vec![1; 256 << 20]).expect_err("the disk is full");
+    let grow = "create table big as select repeat('x', 500) t from generate_series(1, 100000)";
+    try_rows(server.db_url(), grow).expect_err("there is no room");
+    for _ in 0..20 {
+        server.http().get("/health").expect_status(200);
+        let answer = platform.get("/platform/projects");
+        assert!([200, 503].contains(&answer.status), "{answer:?}");
+    }
+    fs::remove_file(&filler).expect("room again");
+
+    eventually(RECOVERY, "the platform is back", || {
+        (platform.get("/platform/projects").status == 200).then_some(())
+    });
+    eventually(RECOVERY, "the data is there", || {
+        let sql = "insert into kept values (2); select min(id) from kept";
+        try_rows(server.db_url(), sql)
+            .ok()
+            .filter(|least| least == &["1"])
+    });
+    assert_eq!(server.stop().code(), Some(0));
 }

@@ -1,6 +1,9 @@
 //! The server itself is killed: the next start finds everything, and nothing half-made.
 
-use std::{process::Stdio, time::Duration};
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use crate::support::{Folder, Instance, eventually, rows, value};
 
@@ -25,6 +28,33 @@ fn a_killed_server_comes_back_with_its_data() {
     let second = Instance::start(&folder, &[]);
     assert_eq!(second.status, status);
     assert_eq!(value(second.db_url(), "select id from kept"), "7");
+}
+
+#[test]
+fn a_stranger_with_the_number_of_a_killed_server_is_left_alone() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let old_pid = server.pid();
+    server.kill9();
+    let mut stranger = Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .expect("another program");
+    let running = folder.read(".plinth/running.json");
+    let number = format!("\"pid\": {old_pid}");
+    assert!(running.contains(&number), "{running}");
+    let taken = format!("\"pid\": {}", stranger.id());
+    folder.write(".plinth/running.json", &running.replace(&number, &taken));
+
+    let status = folder.cli(&["status"]);
+    let stop = folder.cli(&["stop"]);
+
+    let ended = stranger.try_wait().expect("a child can be waited for");
+    _ = stranger.kill();
+    stranger.wait().expect("it ends");
+    assert!(ended.is_none(), "the stranger was ended with {ended:?}");
+    status.expect_code(3);
+    stop.expect_success().says(&["Nothing runs"]);
 }
 
 #[test]

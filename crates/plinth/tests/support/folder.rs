@@ -115,7 +115,11 @@ impl Folder {
 fn base() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
-    if free > 4 << 30 { memory.to_owned() } else { std::env::temp_dir() }
+    if free > 4 << 30 {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
 }
 
 impl Drop for Folder {
