@@ -61,7 +61,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
 
     let mut all = Vec::new();
     for &connections in &options.connections {
-        all.push((connections, measure(options, &prepared, &pgbench, connections)?));
+        all.push((
+            connections,
+            measure(options, &prepared, &pgbench, connections)?,
+        ));
     }
 
     let mut report = Report::new(
@@ -80,7 +83,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
             database::ROWS
         ),
     ];
-    report.measures = all.iter().map(|(connections, rounds)| compare(*connections, rounds)).collect();
+    report.measures = all
+        .iter()
+        .map(|(connections, rounds)| compare(*connections, rounds))
+        .collect();
     report.details = details(&all);
     prepared.stop();
     Ok(report)

@@ -227,10 +227,18 @@ fn tokens_open_the_platform_api_over_tcp() {
         .expect_success()
         .stdout;
     assert!(list.contains("far"), "{list}");
-    // The whole status has the shared secret, which is for the machine's own user.
-    remote(Some(&token), &["status"])
-        .expect_code(5)
-        .says(&["server's own machine"]);
+    let status = remote(Some(&token), &["status", "-o", "json"]).expect_success();
+    assert_eq!(status.json(), server.status);
+    // Project zero's keys would make whoever has a token an owner.
+    assert!(!list.contains("Platform"), "{list}");
+    for command in [
+        &["status"][..],
+        &["db", "url"],
+        &["keys", "rotate", "--signing", "--yes"],
+    ] {
+        let refused = remote(Some(&token), &[command, &["--ref", "platform"]].concat());
+        refused.expect_code(5).says(&["server's own machine"]);
+    }
 
     server.cli(&["tokens", "revoke", "laptop"]).expect_success();
     remote(Some(&token), &["projects", "list"]).expect_code(5);
