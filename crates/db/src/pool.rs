@@ -177,8 +177,11 @@ impl PreparingClient {
             return Ok(statement);
         }
         let statement = self.client.prepare(sql).await?;
-        let entry =
-            CachedStatement { role: role.into(), sql: sql.into(), statement: statement.clone() };
+        let entry = CachedStatement {
+            role: role.into(),
+            sql: sql.into(),
+            statement: statement.clone(),
+        };
         self.cache().put(self.key(role, sql), entry);
         Ok(statement)
     }

@@ -135,14 +135,22 @@ impl Target {
     /// a wrong password of ours.
     pub async fn connect(&self) -> Result<Client, DbError> {
         let connected = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone()).await.map(|(client, connection)| {
-                drive(connection);
-                client
-            }),
-            None => self.config.connect(NoTls).await.map(|(client, connection)| {
-                drive(connection);
-                client
-            }),
+            Some(tls) => self
+                .config
+                .connect(tls.clone())
+                .await
+                .map(|(client, connection)| {
+                    drive(connection);
+                    client
+                }),
+            None => self
+                .config
+                .connect(NoTls)
+                .await
+                .map(|(client, connection)| {
+                    drive(connection);
+                    client
+                }),
         };
         connected.map_err(|error| DbError::Unavailable(describe(&error)))
     }

@@ -73,7 +73,9 @@ impl LocalSettings {
 
     fn role(&self) -> &str {
         let mut pairs = self.flat.chunks_exact(2);
-        pairs.find(|pair| pair[0] == "role").map_or("", |pair| pair[1].as_str())
+        pairs
+            .find(|pair| pair[0] == "role")
+            .map_or("", |pair| pair[1].as_str())
     }
 
     fn len(&self) -> usize {
@@ -112,7 +114,9 @@ impl Pool {
         params: Params<'_>,
     ) -> Result<Vec<Row>, DbError> {
         let mut lease = Lease::take(self).await?;
-        lease.transact(access, settings, sql, params, End::Commit).await
+        lease
+            .transact(access, settings, sql, params, End::Commit)
+            .await
     }
 
     /// Opens a transaction with `settings` whose first statement leaves in the same flush.
@@ -124,7 +128,9 @@ impl Pool {
         params: Params<'_>,
     ) -> Result<(OpenTransaction, Vec<Row>), DbError> {
         let mut lease = Lease::take(self).await?;
-        let rows = lease.transact(access, settings, sql, params, End::Open).await?;
+        let rows = lease
+            .transact(access, settings, sql, params, End::Open)
+            .await?;
         Ok((OpenTransaction { lease }, rows))
     }
 }
@@ -190,7 +196,12 @@ impl Lease {
             0 => None,
             count => Some(client.prepare_cached(&settings_sql(count)).await?),
         };
-        let open = Opening { client, access, settings, apply };
+        let open = Opening {
+            client,
+            access,
+            settings,
+            apply,
+        };
         self.state = Working;
         // The driver sends a request when its future is first polled, and `join!` polls in order;
         // all of them are then waited for, whatever the first ones answer.
@@ -244,9 +255,16 @@ impl Opening<'_> {
     async fn run(&self) -> Result<(), DbError> {
         let begin = self.client.batch_execute(self.access.begin());
         let apply = async {
-            let Some(statement) = &self.apply else { return Ok(()) };
+            let Some(statement) = &self.apply else {
+                return Ok(());
+            };
             let values = self.settings.params();
-            drain(self.client.query_raw(statement, values.iter().copied()).await?).await
+            drain(
+                self.client
+                    .query_raw(statement, values.iter().copied())
+                    .await?,
+            )
+            .await
         };
         let (begun, applied) = futures_util::join!(begin, apply);
         begun?;
@@ -302,7 +320,12 @@ enum State {
 impl Lease {
     async fn take(pool: &Pool) -> Result<Self, DbError> {
         let connection = Some(pool.get().await?);
-        Ok(Self { connection, pool: pool.clone(), state: Free, role: String::new() })
+        Ok(Self {
+            connection,
+            pool: pool.clone(),
+            state: Free,
+            role: String::new(),
+        })
     }
 
     fn client(&self) -> &PreparingClient {
@@ -312,7 +335,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(connection) = self.connection.take() else {
+            return;
+        };
         if self.state == Free || connection.is_closed() {
             return;
         }

@@ -13,21 +13,40 @@ async fn notifications_arrive_and_a_lost_connection_comes_back() {
     let target = db.target().application_name("listening");
     let (mut heard, task) = listen(target, vec!["news".to_owned()], stop.clone());
     let next = async |heard: &mut tokio::sync::mpsc::Receiver<Heard>| {
-        tokio::time::timeout(Duration::from_secs(10), heard.recv()).await.expect("in time").expect("open")
+        tokio::time::timeout(Duration::from_secs(10), heard.recv())
+            .await
+            .expect("in time")
+            .expect("open")
     };
     let admin = db.admin().await;
 
     assert_eq!(next(&mut heard).await, Heard::Connected);
-    admin.batch_execute("notify news, 'one'").await.expect("sent");
-    let one = Heard::Notification { channel: "news".to_owned(), payload: "one".to_owned() };
+    admin
+        .batch_execute("notify news, 'one'")
+        .await
+        .expect("sent");
+    let one = Heard::Notification {
+        channel: "news".to_owned(),
+        payload: "one".to_owned(),
+    };
     assert_eq!(next(&mut heard).await, one);
 
     let end = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'listening'
                and datname = current_database()";
     admin.batch_execute(end).await.expect("ended");
-    assert_eq!(next(&mut heard).await, Heard::Connected, "what was missed must be reloaded");
-    admin.batch_execute("notify news, 'two'").await.expect("sent");
-    let two = Heard::Notification { channel: "news".to_owned(), payload: "two".to_owned() };
+    assert_eq!(
+        next(&mut heard).await,
+        Heard::Connected,
+        "what was missed must be reloaded"
+    );
+    admin
+        .batch_execute("notify news, 'two'")
+        .await
+        .expect("sent");
+    let two = Heard::Notification {
+        channel: "news".to_owned(),
+        payload: "two".to_owned(),
+    };
     assert_eq!(next(&mut heard).await, two);
 
     stop.cancel();

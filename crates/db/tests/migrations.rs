@@ -10,7 +10,11 @@ const fn migration(version: i32, name: &'static str, sql: &'static str) -> Migra
 const GOOD: MigrationSet = MigrationSet {
     service: "example",
     migrations: &[
-        migration(1, "one", "create table public.one (id int); insert into public.one values (1)"),
+        migration(
+            1,
+            "one",
+            "create table public.one (id int); insert into public.one values (1)",
+        ),
         migration(2, "two", "alter table public.one add column two int"),
     ],
 };
@@ -23,7 +27,10 @@ async fn each_file_runs_once() {
     assert!(!is_current(&client, &[GOOD]).await.expect("asked"));
     assert_eq!(migrate(&mut client, &[GOOD]).await.expect("applied"), 2);
     assert!(is_current(&client, &[GOOD]).await.expect("asked"));
-    assert_eq!(migrate(&mut client, &[GOOD]).await.expect("nothing to do"), 0);
+    assert_eq!(
+        migrate(&mut client, &[GOOD]).await.expect("nothing to do"),
+        0
+    );
 }
 
 #[tokio::test]
@@ -37,7 +44,12 @@ async fn several_nodes_at_once_do_not_collide() {
     let (a, b, c, d) = tokio::join!(run(), run(), run(), run());
 
     assert_eq!(a + b + c + d, 2);
-    let row = db.admin().await.query_one("select count(*) from public.one", &[]).await.expect("a row");
+    let row = db
+        .admin()
+        .await
+        .query_one("select count(*) from public.one", &[])
+        .await
+        .expect("a row");
     assert_eq!(row.get::<_, i64>(0), 1);
 }
 
@@ -45,28 +57,51 @@ async fn several_nodes_at_once_do_not_collide() {
 async fn a_refused_file_leaves_nothing_and_is_named() {
     const BAD: MigrationSet = MigrationSet {
         service: "example",
-        migrations: &[migration(1, "half", "create table public.half (id int); select 1/0")],
+        migrations: &[migration(
+            1,
+            "half",
+            "create table public.half (id int); select 1/0",
+        )],
     };
     let db = TestDatabase::create().await;
     let mut client = db.admin().await;
 
-    let error = migrate(&mut client, &[BAD]).await.expect_err("refused").to_string();
+    let error = migrate(&mut client, &[BAD])
+        .await
+        .expect_err("refused")
+        .to_string();
 
-    assert!(error.contains("example/0001_half") && error.contains("division by zero"), "{error}");
-    let row = client.query_one("select to_regclass('public.half') is null", &[]).await.expect("a row");
+    assert!(
+        error.contains("example/0001_half") && error.contains("division by zero"),
+        "{error}"
+    );
+    let row = client
+        .query_one("select to_regclass('public.half') is null", &[])
+        .await
+        .expect("a row");
     assert!(row.get::<_, bool>(0));
-    assert_eq!(migrate(&mut client, &[GOOD]).await.expect("the lock is free"), 2);
+    assert_eq!(
+        migrate(&mut client, &[GOOD])
+            .await
+            .expect("the lock is free"),
+        2
+    );
 }
 
 #[tokio::test]
 async fn a_newer_schema_than_the_program_knows_is_refused() {
-    const OLD: MigrationSet =
-        MigrationSet { service: "example", migrations: &[migration(1, "one", "select 1")] };
+    const OLD: MigrationSet = MigrationSet {
+        service: "example",
+        migrations: &[migration(1, "one", "select 1")],
+    };
     let db = TestDatabase::create().await;
     let mut client = db.admin().await;
     migrate(&mut client, &[GOOD]).await.expect("applied");
 
-    let error = migrate(&mut client, &[OLD]).await.expect_err("refused").to_string();
+    let error = migrate(&mut client, &[OLD])
+        .await
+        .expect_err("refused")
+        .to_string();
 
     assert!(error.contains("newer plinth"), "{error}");
 }
@@ -75,7 +110,11 @@ async fn a_newer_schema_than_the_program_knows_is_refused() {
 async fn a_trigger_of_the_user_does_not_run_with_our_rights() {
     const WRITES: MigrationSet = MigrationSet {
         service: "example",
-        migrations: &[migration(1, "writes", "insert into auth.schema_migrations values ('9999')")],
+        migrations: &[migration(
+            1,
+            "writes",
+            "insert into auth.schema_migrations values ('9999')",
+        )],
     };
     let db = TestDatabase::create().await;
     let owner = db.connect_as("postgres").await;
@@ -93,8 +132,15 @@ async fn a_trigger_of_the_user_does_not_run_with_our_rights() {
         .await
         .expect("users may have triggers on our tables");
 
-    migrate(&mut db.admin().await, &[WRITES]).await.expect("applied");
+    migrate(&mut db.admin().await, &[WRITES])
+        .await
+        .expect("applied");
 
-    let row = db.admin().await.query_one("select count(*) from public.caught", &[]).await.expect("a row");
+    let row = db
+        .admin()
+        .await
+        .query_one("select count(*) from public.caught", &[])
+        .await
+        .expect("a row");
     assert_eq!(row.get::<_, i64>(0), 0);
 }

@@ -28,7 +28,12 @@ async fn in_transaction(db: &TestDatabase) -> i64 {
     let sql = "select count(*) from pg_stat_activity
                where datname = current_database() and pid <> pg_backend_pid()
                  and backend_type = 'client backend' and state <> 'idle'";
-    db.admin().await.query_one(sql, &[]).await.expect("a count").get(0)
+    db.admin()
+        .await
+        .query_one(sql, &[])
+        .await
+        .expect("a count")
+        .get(0)
 }
 
 async fn wait_until_idle(db: &TestDatabase) {
@@ -45,11 +50,20 @@ async fn wait_until_idle(db: &TestDatabase) {
 async fn settings_hold_for_one_transaction_only() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
-    let local = settings(&[("role", "anon"), ("request.jwt.claims", r#"{"role":"anon"}"#)]);
+    let local = settings(&[
+        ("role", "anon"),
+        ("request.jwt.claims", r#"{"role":"anon"}"#),
+    ]);
     let sql = "select current_user::text, current_setting('request.jwt.claims', true)";
 
-    let inside = pool.run(Access::ReadOnly, &local, sql, &[]).await.expect("rows");
-    let after = pool.run(Access::ReadOnly, &LocalSettings::default(), sql, &[]).await.expect("rows");
+    let inside = pool
+        .run(Access::ReadOnly, &local, sql, &[])
+        .await
+        .expect("rows");
+    let after = pool
+        .run(Access::ReadOnly, &LocalSettings::default(), sql, &[])
+        .await
+        .expect("rows");
 
     assert_eq!(inside[0].get::<_, &str>(0), "anon");
     assert_eq!(inside[0].get::<_, &str>(1), r#"{"role":"anon"}"#);
@@ -61,11 +75,19 @@ async fn settings_hold_for_one_transaction_only() {
 async fn a_read_only_transaction_refuses_writes() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
-    db.admin().await.batch_execute("create table public.t (id int)").await.expect("a table");
+    db.admin()
+        .await
+        .batch_execute("create table public.t (id int)")
+        .await
+        .expect("a table");
 
     let sql = "insert into public.t values (1)";
-    let refused = pool.run(Access::ReadOnly, &LocalSettings::default(), sql, &[]).await;
-    pool.run(Access::ReadWrite, &LocalSettings::default(), sql, &[]).await.expect("a write");
+    let refused = pool
+        .run(Access::ReadOnly, &LocalSettings::default(), sql, &[])
+        .await;
+    pool.run(Access::ReadWrite, &LocalSettings::default(), sql, &[])
+        .await
+        .expect("a write");
 
     let error = refused.expect_err("refused");
     assert_eq!(error.sqlstate(), Some(&SqlState::READ_ONLY_SQL_TRANSACTION));
@@ -75,19 +97,32 @@ async fn a_read_only_transaction_refuses_writes() {
 async fn the_first_error_is_told_and_nothing_is_kept() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
-    db.admin().await.batch_execute("create table public.t (id int primary key)").await.expect("a table");
+    db.admin()
+        .await
+        .batch_execute("create table public.t (id int primary key)")
+        .await
+        .expect("a table");
     let run = |local: LocalSettings, sql: &'static str| {
         let pool = pool.clone();
         async move { pool.run(Access::ReadWrite, &local, sql, &[]).await }
     };
 
     let unknown_role = run(settings(&[("role", "nobody_here")]), "select 1").await;
-    let twice = run(LocalSettings::default(), "insert into public.t values (1), (1)").await;
-    let fine = run(LocalSettings::default(), "select count(*) from public.t").await.expect("rows");
+    let twice = run(
+        LocalSettings::default(),
+        "insert into public.t values (1), (1)",
+    )
+    .await;
+    let fine = run(LocalSettings::default(), "select count(*) from public.t")
+        .await
+        .expect("rows");
 
     let code = unknown_role.expect_err("no such role");
     assert_eq!(code.sqlstate(), Some(&SqlState::INVALID_PARAMETER_VALUE));
-    assert_eq!(twice.expect_err("twice").sqlstate(), Some(&SqlState::UNIQUE_VIOLATION));
+    assert_eq!(
+        twice.expect_err("twice").sqlstate(),
+        Some(&SqlState::UNIQUE_VIOLATION)
+    );
     assert_eq!(fine[0].get::<_, i64>(0), 0);
 }
 
@@ -105,7 +140,9 @@ async fn a_deferred_constraint_speaks_at_the_commit() {
         .expect("tables");
 
     let sql = "insert into public.b values (1)";
-    let refused = pool.run(Access::ReadWrite, &LocalSettings::default(), sql, &[]).await;
+    let refused = pool
+        .run(Access::ReadWrite, &LocalSettings::default(), sql, &[])
+        .await;
 
     let code = refused.expect_err("refused at the end");
     assert_eq!(code.sqlstate(), Some(&SqlState::FOREIGN_KEY_VIOLATION));
@@ -116,21 +153,56 @@ async fn a_deferred_constraint_speaks_at_the_commit() {
 async fn an_open_transaction_is_rolled_back_when_it_is_dropped() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
-    db.admin().await.batch_execute("create table public.t (id int)").await.expect("a table");
+    db.admin()
+        .await
+        .batch_execute("create table public.t (id int)")
+        .await
+        .expect("a table");
     let none = LocalSettings::default();
 
-    let (transaction, _) =
-        pool.begin(Access::ReadWrite, &none, "insert into public.t values (1)", &[]).await.expect("open");
+    let (transaction, _) = pool
+        .begin(
+            Access::ReadWrite,
+            &none,
+            "insert into public.t values (1)",
+            &[],
+        )
+        .await
+        .expect("open");
     drop(transaction);
 
     // The only connection of the pool must come back, and clean.
-    let rows = pool.run(Access::ReadOnly, &none, "select count(*) from public.t", &[]).await;
+    let rows = pool
+        .run(
+            Access::ReadOnly,
+            &none,
+            "select count(*) from public.t",
+            &[],
+        )
+        .await;
     assert_eq!(rows.expect("rows")[0].get::<_, i64>(0), 0);
-    let (mut transaction, _) =
-        pool.begin(Access::ReadWrite, &none, "insert into public.t values (1)", &[]).await.expect("open");
-    transaction.query("insert into public.t values (2)", &[]).await.expect("more");
+    let (mut transaction, _) = pool
+        .begin(
+            Access::ReadWrite,
+            &none,
+            "insert into public.t values (1)",
+            &[],
+        )
+        .await
+        .expect("open");
+    transaction
+        .query("insert into public.t values (2)", &[])
+        .await
+        .expect("more");
     transaction.commit().await.expect("kept");
-    let rows = pool.run(Access::ReadOnly, &none, "select count(*) from public.t", &[]).await;
+    let rows = pool
+        .run(
+            Access::ReadOnly,
+            &none,
+            "select count(*) from public.t",
+            &[],
+        )
+        .await;
     assert_eq!(rows.expect("rows")[0].get::<_, i64>(0), 2);
 }
 
@@ -141,7 +213,11 @@ async fn a_client_that_goes_away_cancels_its_statement() {
     let none = LocalSettings::default();
 
     let slow = pool.run(Access::ReadWrite, &none, "select pg_sleep(30)", &[]);
-    assert!(tokio::time::timeout(Duration::from_millis(300), slow).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_millis(300), slow)
+            .await
+            .is_err()
+    );
 
     wait_until_idle(&db).await;
     let rows = pool.run(Access::ReadOnly, &none, "select 1", &[]).await;
@@ -152,7 +228,11 @@ async fn a_client_that_goes_away_cancels_its_statement() {
 async fn abandoned_requests_never_leave_a_transaction_behind() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 4).await;
-    db.admin().await.batch_execute("create table public.t (id int)").await.expect("a table");
+    db.admin()
+        .await
+        .batch_execute("create table public.t (id int)")
+        .await
+        .expect("a table");
     let none = LocalSettings::default();
 
     for round in 0..60_u64 {
@@ -164,8 +244,14 @@ async fn abandoned_requests_never_leave_a_transaction_behind() {
     wait_until_idle(&db).await;
     for _ in 0..8 {
         let sql = "select pg_current_xact_id_if_assigned() is null";
-        let rows = pool.run(Access::ReadOnly, &none, sql, &[]).await.expect("rows");
-        assert!(rows[0].get::<_, bool>(0), "a fresh transaction has no id yet");
+        let rows = pool
+            .run(Access::ReadOnly, &none, sql, &[])
+            .await
+            .expect("rows");
+        assert!(
+            rows[0].get::<_, bool>(0),
+            "a fresh transaction has no id yet"
+        );
     }
 }
 
@@ -175,7 +261,9 @@ async fn an_exhausted_pool_says_so_in_time() {
     let pool = pool(&db, 1).await;
     let _held = pool.get().await.expect("the only connection");
 
-    let result = pool.run(Access::ReadOnly, &LocalSettings::default(), "select 1", &[]).await;
+    let result = pool
+        .run(Access::ReadOnly, &LocalSettings::default(), "select 1", &[])
+        .await;
 
     assert!(matches!(result, Err(DbError::PoolTimeout)));
 }
@@ -185,7 +273,9 @@ async fn a_terminated_session_is_replaced() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     let none = LocalSettings::default();
-    pool.run(Access::ReadOnly, &none, "select 1", &[]).await.expect("rows");
+    pool.run(Access::ReadOnly, &none, "select 1", &[])
+        .await
+        .expect("rows");
     let sql = "select pg_terminate_backend(pid, 5000) from pg_stat_activity
                where datname = current_database() and pid <> pg_backend_pid()
                  and backend_type = 'client backend'";
@@ -212,8 +302,14 @@ async fn prepared_statements_are_kept_and_bounded() {
     let connection = pool.get().await.expect("a connection");
 
     for n in 0..400 {
-        connection.prepare_cached(&format!("select {n}")).await.expect("prepared");
-        connection.prepare_cached("select 'hot'").await.expect("prepared");
+        connection
+            .prepare_cached(&format!("select {n}"))
+            .await
+            .expect("prepared");
+        connection
+            .prepare_cached("select 'hot'")
+            .await
+            .expect("prepared");
     }
 
     let sql = "select count(*), count(*) filter (where statement = 'select ''hot''')
@@ -238,8 +334,17 @@ async fn a_statement_is_prepared_as_the_role_that_runs_it() {
     let sql = "select count(*) from hidden.t";
 
     for _ in 0..2 {
-        let anon = pool.run(Access::ReadOnly, &settings(&[("role", "anon")]), sql, &[]).await;
-        let other = pool.run(Access::ReadOnly, &settings(&[("role", "authenticated")]), sql, &[]).await;
+        let anon = pool
+            .run(Access::ReadOnly, &settings(&[("role", "anon")]), sql, &[])
+            .await;
+        let other = pool
+            .run(
+                Access::ReadOnly,
+                &settings(&[("role", "authenticated")]),
+                sql,
+                &[],
+            )
+            .await;
         assert!(anon.is_ok());
         let refused = other.expect_err("what anon prepared is of no use to others");
         assert_eq!(refused.sqlstate(), Some(&SqlState::INSUFFICIENT_PRIVILEGE));

@@ -19,12 +19,20 @@ impl Platform {
         let project = project.map(ProjectRef::as_str);
         let written = async {
             let tables = self.tables().await?;
-            let params: plinth_db::Params<'_> =
-                &[&operator.name(), &project, &action, &details, &operator.request_id()];
+            let params: plinth_db::Params<'_> = &[
+                &operator.name(),
+                &project,
+                &action,
+                &details,
+                &operator.request_id(),
+            ];
             Ok::<_, plinth_db::DbError>(tables.execute(sql, params).await?)
         };
         if let Err(error) = written.await {
-            tracing::error!(action, "an action could not be noted in the audit trail: {error}");
+            tracing::error!(
+                action,
+                "an action could not be noted in the audit trail: {error}"
+            );
         }
     }
 }

@@ -107,7 +107,9 @@ impl Bootstrap {
             tasks: Default::default(),
             stopping: Default::default(),
         }));
-        platform.set_default_owner_password(self.default_owner_password).await?;
+        platform
+            .set_default_owner_password(self.default_owner_password)
+            .await?;
         Ok(platform)
     }
 
@@ -122,7 +124,11 @@ impl Bootstrap {
         }
         databases::ensure_template(&self.maintenance, client, &self.schemas).await?;
         let platform = self.ensure_platform(client, cluster).await?;
-        let mut tables = self.maintenance.database(platform.as_str()).connect().await?;
+        let mut tables = self
+            .maintenance
+            .database(platform.as_str())
+            .connect()
+            .await?;
         let default = self.ensure_default(client, &mut tables, cluster).await?;
         Ok(References { platform, default })
     }
@@ -133,12 +139,19 @@ impl Bootstrap {
         client: &mut Client,
         cluster: &Cluster,
     ) -> Result<ProjectRef, PlatformError> {
-        let comment = format!("plinth platform of database {}", self.default_database.name());
+        let comment = format!(
+            "plinth platform of database {}",
+            self.default_database.name()
+        );
         let reference = match databases::find_by_comment(client, &comment).await? {
             Some(name) => parse_ref(&name)?,
             None => self.make_platform_database(client, &comment).await?,
         };
-        let mut tables = self.maintenance.database(reference.as_str()).connect().await?;
+        let mut tables = self
+            .maintenance
+            .database(reference.as_str())
+            .connect()
+            .await?;
         let mut schemas = self.schemas.clone();
         schemas.push(schema::MIGRATIONS);
         migrate::migrate(&mut tables, &schemas).await?;
@@ -155,7 +168,11 @@ impl Bootstrap {
             let transaction = tables.transaction().await?;
             insert_project(&self.instance_key, &transaction, &project).await?;
             let mut sql = logins::create_sql(cluster, &reference, &secrets.logins);
-            sql.push_str(&logins::open_database_sql(cluster, &reference, reference.as_str()));
+            sql.push_str(&logins::open_database_sql(
+                cluster,
+                &reference,
+                reference.as_str(),
+            ));
             sql.push_str(&activate_sql(&reference));
             transaction.batch_execute(&sql).await?;
             transaction.commit().await?;
@@ -243,8 +260,11 @@ impl Bootstrap {
                           sealed_service_password
                    from platform.projects where ref = $1";
         let row = tables.query_one(sql, &[&reference.as_str()]).await?;
-        let sealed =
-            SealedLogins { owner: row.get(0), authenticator: row.get(1), service: row.get(2) };
+        let sealed = SealedLogins {
+            owner: row.get(0),
+            authenticator: row.get(1),
+            service: row.get(2),
+        };
         sealed
             .open(&self.instance_key, reference)
             .map_err(|error| PlatformError::Internal(Box::new(error)))
@@ -279,7 +299,13 @@ impl Platform {
         }
         let sealed = Sealed::OwnerPassword.seal(&self.0.instance_key, reference, &password);
         let admin = self.admin().await?;
-        admin.batch_execute(&logins::password_sql(LoginKind::Owner, reference, &password)).await?;
+        admin
+            .batch_execute(&logins::password_sql(
+                LoginKind::Owner,
+                reference,
+                &password,
+            ))
+            .await?;
         let sql = "update platform.projects set sealed_owner_password = $2 where ref = $1";
         tables.execute(sql, &[&reference.as_str(), &sealed]).await?;
         Ok(())
@@ -296,7 +322,12 @@ async fn find_by_kind(
     kind: &str,
 ) -> Result<Option<(ProjectRef, ProjectStatus)>, PlatformError> {
     let sql = "select ref, status from platform.projects where kind = $1";
-    let Some(row) = tables.query_opt(sql, &[&kind]).await? else { return Ok(None) };
-    let status = row.get::<_, &str>(1).parse().map_err(PlatformError::internal)?;
+    let Some(row) = tables.query_opt(sql, &[&kind]).await? else {
+        return Ok(None);
+    };
+    let status = row
+        .get::<_, &str>(1)
+        .parse()
+        .map_err(PlatformError::internal)?;
     Ok(Some((parse_ref(row.get(0))?, status)))
 }

@@ -28,13 +28,17 @@ pub(crate) async fn create_from(
     template: &str,
 ) -> Result<(), DbError> {
     let (name, template) = (QuotedIdent::new(name), QuotedIdent::new(template));
-    Ok(client.batch_execute(&format!("create database {name} template {template}")).await?)
+    Ok(client
+        .batch_execute(&format!("create database {name} template {template}"))
+        .await?)
 }
 
 /// Drops a database and ends the sessions on it. Fine when it is gone already.
 pub(crate) async fn drop_database(client: &Client, name: &str) -> Result<(), DbError> {
     let name = QuotedIdent::new(name);
-    Ok(client.batch_execute(&format!("drop database if exists {name} with (force)")).await?)
+    Ok(client
+        .batch_execute(&format!("drop database if exists {name} with (force)"))
+        .await?)
 }
 
 /// Lets sessions in, or keeps them out and ends those that are there.
@@ -44,7 +48,9 @@ pub(crate) async fn allow_connections(
     allow: bool,
 ) -> Result<(), DbError> {
     let ident = QuotedIdent::new(name);
-    client.batch_execute(&format!("alter database {ident} allow_connections {allow}")).await?;
+    client
+        .batch_execute(&format!("alter database {ident} allow_connections {allow}"))
+        .await?;
     if !allow {
         end_sessions(client, name, SessionKind::Any).await?;
     }
@@ -54,7 +60,9 @@ pub(crate) async fn allow_connections(
 /// From now on only those whom a grant names may connect.
 pub(crate) async fn close(client: &Client, name: &str) -> Result<(), DbError> {
     let name = QuotedIdent::new(name);
-    Ok(client.batch_execute(&format!("revoke connect on database {name} from public")).await?)
+    Ok(client
+        .batch_execute(&format!("revoke connect on database {name} from public"))
+        .await?)
 }
 
 /// Which sessions on a database are meant.
@@ -76,7 +84,9 @@ pub(crate) async fn end_sessions(
                from pg_stat_activity
                where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'
                  and ($2 or (application_name = 'plinth' and state = 'idle'))";
-    client.query_one(sql, &[&database, &(kind == SessionKind::Any)]).await?;
+    client
+        .query_one(sql, &[&database, &(kind == SessionKind::Any)])
+        .await?;
     Ok(())
 }
 
@@ -88,7 +98,12 @@ pub(crate) async fn foreign_sessions(
     let sql = "select coalesce(nullif(application_name, ''), usename::text, 'unknown')
                from pg_stat_activity
                where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'";
-    Ok(client.query(sql, &[&database]).await?.iter().map(|row| row.get(0)).collect())
+    Ok(client
+        .query(sql, &[&database])
+        .await?
+        .iter()
+        .map(|row| row.get(0))
+        .collect())
 }
 
 /// Puts a freshly made database in the place of another one and drops that.
@@ -96,8 +111,11 @@ pub(crate) async fn replace(client: &mut Client, name: &str, by: &str) -> Result
     let old = format!("{name}_old");
     drop_database(client, &old).await?;
     end_sessions(client, name, SessionKind::Any).await?;
-    let (name_id, by_id, old_id) =
-        (QuotedIdent::new(name), QuotedIdent::new(by), QuotedIdent::new(&old));
+    let (name_id, by_id, old_id) = (
+        QuotedIdent::new(name),
+        QuotedIdent::new(by),
+        QuotedIdent::new(&old),
+    );
     let transaction = client.transaction().await?;
     transaction
         .batch_execute(&format!(
@@ -120,10 +138,14 @@ pub(crate) async fn ensure_template(
     }
     drop_database(client, TEMPLATE_NEW).await?;
     client
-        .batch_execute(&format!("create database {TEMPLATE_NEW} template template0 encoding 'UTF8'"))
+        .batch_execute(&format!(
+            "create database {TEMPLATE_NEW} template template0 encoding 'UTF8'"
+        ))
         .await?;
     client
-        .batch_execute(&format!("grant create, temporary on database {TEMPLATE_NEW} to postgres"))
+        .batch_execute(&format!(
+            "grant create, temporary on database {TEMPLATE_NEW} to postgres"
+        ))
         .await?;
     let mut inside = maintenance.database(TEMPLATE_NEW).connect().await?;
     migrate::migrate(&mut inside, schemas).await?;
@@ -131,7 +153,9 @@ pub(crate) async fn ensure_template(
     close(client, TEMPLATE_NEW).await?;
     allow_connections(client, TEMPLATE_NEW, false).await?;
     if exists(client, TEMPLATE).await? {
-        client.batch_execute(&format!("alter database {TEMPLATE} is_template false")).await?;
+        client
+            .batch_execute(&format!("alter database {TEMPLATE} is_template false"))
+            .await?;
         drop_database(client, TEMPLATE).await?;
     }
     let transaction = client.transaction().await?;
@@ -164,19 +188,31 @@ pub(crate) async fn find_by_comment(
                join pg_shdescription s on s.objoid = d.oid
                 and s.classoid = 'pg_catalog.pg_database'::regclass
                where s.description = $1";
-    Ok(client.query_opt(sql, &[&comment]).await?.map(|row| row.get(0)))
+    Ok(client
+        .query_opt(sql, &[&comment])
+        .await?
+        .map(|row| row.get(0)))
 }
 
 async fn comment(client: &Client, database: &str) -> Result<Option<String>, DbError> {
     let sql = "select pg_catalog.shobj_description(oid, 'pg_database'::name) from pg_catalog.pg_database where datname = $1";
-    Ok(client.query_opt(sql, &[&database]).await?.and_then(|row| row.get(0)))
+    Ok(client
+        .query_opt(sql, &[&database])
+        .await?
+        .and_then(|row| row.get(0)))
 }
 
 /// Says which schema versions a template holds.
 fn fingerprint(schemas: &[MigrationSet]) -> String {
     let versions: Vec<String> = schemas
         .iter()
-        .map(|set| format!("{} {}", set.service, set.migrations.last().map_or(0, |m| m.version)))
+        .map(|set| {
+            format!(
+                "{} {}",
+                set.service,
+                set.migrations.last().map_or(0, |m| m.version)
+            )
+        })
         .collect();
     format!("plinth template: {}", versions.join(", "))
 }

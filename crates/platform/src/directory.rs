@@ -1,7 +1,9 @@
 //! The platform's tables as the directory that open projects come from.
 
 use plinth_db::DbError;
-use plinth_project::{BoxFuture, Directory, DirectoryError, ProjectName, ProjectRecord, ProjectRef};
+use plinth_project::{
+    BoxFuture, Directory, DirectoryError, ProjectName, ProjectRecord, ProjectRef,
+};
 use tokio_postgres::Row;
 
 use crate::{
@@ -24,10 +26,15 @@ impl Directory for Platform {
         Box::pin(async move {
             let reference = self.reference_of(name);
             let tables = self.tables().await?;
-            let row = tables.query_opt(FIND, &[&reference.as_str()]).await.map_err(DbError::from)?;
+            let row = tables
+                .query_opt(FIND, &[&reference.as_str()])
+                .await
+                .map_err(DbError::from)?;
             let Some(row) = row else { return Ok(None) };
             let record = self.record(&tables, &row).await;
-            record.map(Some).map_err(|error| unreadable(reference, error))
+            record
+                .map(Some)
+                .map_err(|error| unreadable(reference, error))
         })
     }
 }
@@ -57,7 +64,10 @@ impl Platform {
         Ok(ProjectRecord {
             name: row.get("name"),
             kind,
-            status: row.get::<_, &str>("status").parse().map_err(PlatformError::internal)?,
+            status: row
+                .get::<_, &str>("status")
+                .parse()
+                .map_err(PlatformError::internal)?,
             database: row.get("database"),
             logins,
             keys,
@@ -70,9 +80,13 @@ impl Platform {
 fn unreadable(reference: ProjectRef, error: PlatformError) -> DirectoryError {
     match error {
         PlatformError::Unavailable(error) => DirectoryError::Database(error),
-        PlatformError::Internal(cause) => {
-            DirectoryError::Unreadable { reference, reason: cause.to_string() }
-        }
-        other => DirectoryError::Unreadable { reference, reason: other.to_string() },
+        PlatformError::Internal(cause) => DirectoryError::Unreadable {
+            reference,
+            reason: cause.to_string(),
+        },
+        other => DirectoryError::Unreadable {
+            reference,
+            reason: other.to_string(),
+        },
     }
 }

@@ -42,19 +42,34 @@ pub struct Check {
 impl Check {
     /// All is well.
     pub fn good(name: &str, message: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), finding: Finding::Good, message: message.into(), fix: None }
+        Self {
+            name: name.to_owned(),
+            finding: Finding::Good,
+            message: message.into(),
+            fix: None,
+        }
     }
 
     /// Something to look at, with what helps.
     pub fn doubtful(name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         let fix = Some(fix.into());
-        Self { name: name.to_owned(), finding: Finding::Doubtful, message: message.into(), fix }
+        Self {
+            name: name.to_owned(),
+            finding: Finding::Doubtful,
+            message: message.into(),
+            fix,
+        }
     }
 
     /// Something broken, with what helps.
     pub fn bad(name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         let fix = Some(fix.into());
-        Self { name: name.to_owned(), finding: Finding::Bad, message: message.into(), fix }
+        Self {
+            name: name.to_owned(),
+            finding: Finding::Bad,
+            message: message.into(),
+            fix,
+        }
     }
 
     /// As it goes over the wire.
@@ -82,7 +97,10 @@ impl Platform {
                 &[&(time::OffsetDateTime::now_utc().unix_timestamp_nanos() as f64 / 1e9)],
             )
             .await?;
-        let mut checks = vec![Check::good("postgres", format!("PostgreSQL {}", row.get::<_, &str>(0)))];
+        let mut checks = vec![Check::good(
+            "postgres",
+            format!("PostgreSQL {}", row.get::<_, &str>(0)),
+        )];
         checks.push(match row.get(1) {
             "logical" => Check::good("wal_level", "logical"),
             other => Check::doubtful(
@@ -101,7 +119,9 @@ impl Platform {
             ),
         });
         checks.push(clock(row.get(5)));
-        checks.push(extensions(row.get::<_, Option<Vec<String>>>(6).unwrap_or_default()));
+        checks.push(extensions(
+            row.get::<_, Option<Vec<String>>>(6).unwrap_or_default(),
+        ));
         checks.push(self.template_check(&admin).await?);
         checks.push(match self.orphan_databases().await? {
             orphans if orphans.is_empty() => Check::good("databases", "all belong to a project"),
@@ -124,18 +144,17 @@ impl Platform {
         Ok(checks)
     }
 
-    async fn template_check(
-        &self,
-        admin: &tokio_postgres::Client,
-    ) -> Result<Check, PlatformError> {
-        Ok(match databases::template_is_current(admin, &self.0.schemas).await? {
-            true => Check::good("template", "has every system schema at its current version"),
-            false => Check::bad(
-                "template",
-                "missing or outdated: new projects would lack system schemas",
-                "restart plinth, which rebuilds it",
-            ),
-        })
+    async fn template_check(&self, admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
+        Ok(
+            match databases::template_is_current(admin, &self.0.schemas).await? {
+                true => Check::good("template", "has every system schema at its current version"),
+                false => Check::bad(
+                    "template",
+                    "missing or outdated: new projects would lack system schemas",
+                    "restart plinth, which rebuilds it",
+                ),
+            },
+        )
     }
 
     /// Projects whose creation ended half-way; the next start clears them away.
@@ -163,11 +182,19 @@ impl Platform {
                    from pg_class c join pg_namespace n on n.oid = c.relnamespace
                    where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relrowsecurity
                    order by 1 limit 20";
-        let open: Vec<String> = owner.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect();
+        let open: Vec<String> = owner
+            .query(sql, &[])
+            .await?
+            .iter()
+            .map(|row| row.get(0))
+            .collect();
         Ok((!open.is_empty()).then(|| {
             Check::doubtful(
                 "row level security",
-                format!("off on {}: anybody with the public key reads and writes them", open.join(", ")),
+                format!(
+                    "off on {}: anybody with the public key reads and writes them",
+                    open.join(", ")
+                ),
                 "alter table … enable row level security, and add policies",
             )
         }))
@@ -183,12 +210,20 @@ async fn memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformEr
                join pg_catalog.pg_roles m on m.oid = a.member
                where m.rolname in ('anon', 'authenticated', 'service_role')
                order by 1";
-    let granted: Vec<String> = admin.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect();
+    let granted: Vec<String> = admin
+        .query(sql, &[])
+        .await?
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
     Ok(match granted.is_empty() {
         true => Check::good("API roles", "inherit nothing"),
         false => Check::doubtful(
             "API roles",
-            format!("a project has granted {}, which holds in all projects", granted.join(", ")),
+            format!(
+                "a project has granted {}, which holds in all projects",
+                granted.join(", ")
+            ),
             "revoke it, and grant the rights themselves instead",
         ),
     })
@@ -197,7 +232,11 @@ async fn memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformEr
 fn connections(used: i64, limit: i32) -> Check {
     let message = format!("{used} of {limit} in use");
     if used * 10 > i64::from(limit) * 9 {
-        Check::doubtful("connections", message, "raise max_connections, or lower plinth.pool.size")
+        Check::doubtful(
+            "connections",
+            message,
+            "raise max_connections, or lower plinth.pool.size",
+        )
     } else {
         Check::good("connections", message)
     }
@@ -206,7 +245,11 @@ fn connections(used: i64, limit: i32) -> Check {
 fn clock(difference_seconds: f64) -> Check {
     let message = format!("differs from the database's by {difference_seconds:.0} s");
     if difference_seconds > 5.0 {
-        Check::bad("clock", message, "synchronise the clocks: tokens expire too early or too late")
+        Check::bad(
+            "clock",
+            message,
+            "synchronise the clocks: tokens expire too early or too late",
+        )
     } else {
         Check::good("clock", message)
     }
@@ -214,10 +257,15 @@ fn clock(difference_seconds: f64) -> Check {
 
 fn extensions(available: Vec<String>) -> Check {
     let wanted = ["pgcrypto", "uuid-ossp", "citext", "pg_trgm"];
-    let missing: Vec<&str> =
-        wanted.into_iter().filter(|name| !available.iter().any(|have| have == name)).collect();
+    let missing: Vec<&str> = wanted
+        .into_iter()
+        .filter(|name| !available.iter().any(|have| have == name))
+        .collect();
     if missing.is_empty() {
-        Check::good("extensions", "pgcrypto, uuid-ossp, citext and pg_trgm are available")
+        Check::good(
+            "extensions",
+            "pgcrypto, uuid-ossp, citext and pg_trgm are available",
+        )
     } else {
         Check::doubtful(
             "extensions",

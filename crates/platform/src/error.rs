@@ -81,7 +81,9 @@ impl IntoResponse for PlatformError {
         }
         let mut response = (status, Json(body)).into_response();
         if matches!(self, Self::Unavailable(_)) {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static("2"));
         }
         response
     }

@@ -64,7 +64,8 @@ pub struct Endpoints {
 impl Platform {
     /// Completes the platform once the registry, which looks projects up here, exists.
     pub fn attach(&self, registry: Registry, endpoints: Endpoints) {
-        let first = self.0.registry.set(registry).is_ok() && self.0.endpoints.set(endpoints).is_ok();
+        let first =
+            self.0.registry.set(registry).is_ok() && self.0.endpoints.set(endpoints).is_ok();
         debug_assert!(first, "the platform is attached once");
     }
 
@@ -91,11 +92,17 @@ impl Platform {
 
     /// Where this process can be reached.
     pub fn endpoints(&self) -> &Endpoints {
-        self.0.endpoints.get().expect("attached before anything is served")
+        self.0
+            .endpoints
+            .get()
+            .expect("attached before anything is served")
     }
 
     pub(crate) fn registry(&self) -> &Registry {
-        self.0.registry.get().expect("attached before anything is served")
+        self.0
+            .registry
+            .get()
+            .expect("attached before anything is served")
     }
 
     /// The project of that name, opened.
@@ -134,7 +141,10 @@ impl Platform {
             tables.batch_execute("select 1").await?;
             Ok::<_, DbError>(())
         };
-        matches!(tokio::time::timeout(Duration::from_secs(2), check).await, Ok(Ok(())))
+        matches!(
+            tokio::time::timeout(Duration::from_secs(2), check).await,
+            Ok(Ok(()))
+        )
     }
 
     /// Closes idle connections to the platform's own database.

@@ -11,7 +11,11 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "projects",
             sql: include_str!("../migrations/0001_projects.sql"),
         },
-        Migration { version: 2, name: "keys", sql: include_str!("../migrations/0002_keys.sql") },
+        Migration {
+            version: 2,
+            name: "keys",
+            sql: include_str!("../migrations/0002_keys.sql"),
+        },
         Migration {
             version: 3,
             name: "operators",

@@ -23,12 +23,18 @@ impl Status {
 
     /// One of them.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// As one JSON object.
     pub fn to_json(&self) -> Value {
-        let pairs = self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone().into()));
+        let pairs = self
+            .0
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone().into()));
         Value::Object(pairs.collect())
     }
 }
@@ -40,15 +46,26 @@ impl Platform {
         let base = self.base_url(&row);
         let legacy = self.legacy_keys(project).await?;
         let database = self.database_url(project).await?;
-        let LegacyKeys { jwt_secret, anon, service_role, .. } = &legacy;
+        let LegacyKeys {
+            jwt_secret,
+            anon,
+            service_role,
+            ..
+        } = &legacy;
         Ok(Status(vec![
             ("API_URL", base.clone()),
             ("REST_URL", format!("{base}/rest/v1")),
             ("FUNCTIONS_URL", format!("{base}/functions/v1")),
             ("DB_URL", database.expose().to_owned()),
             ("STUDIO_URL", self.endpoints().api_url.clone()),
-            ("PUBLISHABLE_KEY", self.first_key(project, ApiKeyKind::Publishable).await?),
-            ("SECRET_KEY", self.first_key(project, ApiKeyKind::Secret).await?),
+            (
+                "PUBLISHABLE_KEY",
+                self.first_key(project, ApiKeyKind::Publishable).await?,
+            ),
+            (
+                "SECRET_KEY",
+                self.first_key(project, ApiKeyKind::Secret).await?,
+            ),
             ("ANON_KEY", anon.expose().to_owned()),
             ("SERVICE_ROLE_KEY", service_role.expose().to_owned()),
             ("JWT_SECRET", jwt_secret.expose().to_owned()),
@@ -63,10 +80,18 @@ impl Platform {
         match (row.kind, &endpoints.domain) {
             (ProjectKind::Default, _) => endpoints.api_url.clone(),
             (_, Some(domain)) => {
-                let (scheme, authority) =
-                    endpoints.api_url.split_once("://").unwrap_or(("http", &endpoints.api_url));
-                let port = authority.rsplit_once(':').map(|(_, port)| format!(":{port}"));
-                format!("{scheme}://{}.{domain}{}", row.reference, port.unwrap_or_default())
+                let (scheme, authority) = endpoints
+                    .api_url
+                    .split_once("://")
+                    .unwrap_or(("http", &endpoints.api_url));
+                let port = authority
+                    .rsplit_once(':')
+                    .map(|(_, port)| format!(":{port}"));
+                format!(
+                    "{scheme}://{}.{domain}{}",
+                    row.reference,
+                    port.unwrap_or_default()
+                )
             }
             (_, None) => format!("{}/p/{}", endpoints.api_url, row.reference),
         }
@@ -86,12 +111,18 @@ impl Platform {
             _ => format!("postgres.{}", row.reference),
         };
         let password = encode(password.expose());
-        Ok(Secret::new(format!("postgresql://{user}:{password}@{host}:{port}/postgres")))
+        Ok(Secret::new(format!(
+            "postgresql://{user}:{password}@{host}:{port}/postgres"
+        )))
     }
 
     async fn owner_password(&self, reference: &ProjectRef) -> Result<Secret, PlatformError> {
         let sql = "select sealed_owner_password from platform.projects where ref = $1";
-        let row = self.tables().await?.query_one(sql, &[&reference.as_str()]).await?;
+        let row = self
+            .tables()
+            .await?
+            .query_one(sql, &[&reference.as_str()])
+            .await?;
         Sealed::OwnerPassword
             .open(&self.0.instance_key, reference, row.get(0))
             .map_err(|error| PlatformError::Internal(Box::new(error)))
@@ -113,11 +144,15 @@ impl Platform {
             }
         }
         let keys = self.list_api_keys(project).await?;
-        let mut live =
-            keys.iter().filter(|key| key.kind == kind && key.revoked_at.is_none()).peekable();
+        let mut live = keys
+            .iter()
+            .filter(|key| key.kind == kind && key.revoked_at.is_none())
+            .peekable();
         let any = live.peek().copied();
         let first = live.find(|key| key.name == FIRST_KEY_NAME).or(any);
-        Ok(first.map(|key| key.value.expose().to_owned()).unwrap_or_default())
+        Ok(first
+            .map(|key| key.value.expose().to_owned())
+            .unwrap_or_default())
     }
 }
 
@@ -136,11 +171,18 @@ fn encode(text: &str) -> String {
 /// The same server, another database.
 fn with_database(url: &str, database: &str) -> String {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let base = match base.find("://").and_then(|at| base[at + 3..].find('/').map(|end| at + 3 + end)) {
+    let base = match base
+        .find("://")
+        .and_then(|at| base[at + 3..].find('/').map(|end| at + 3 + end))
+    {
         Some(slash) => &base[..slash],
         None => base,
     };
-    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+    let query = if query.is_empty() {
+        String::new()
+    } else {
+        format!("?{query}")
+    };
     format!("{base}/{database}{query}")
 }
 
@@ -157,7 +199,10 @@ mod tests {
     fn another_database_of_the_same_server_keeps_the_rest_of_the_url() {
         let check = |url, expected| assert_eq!(with_database(url, "other"), expected);
         check("postgresql://u@h:1/app", "postgresql://u@h:1/other");
-        check("postgresql://u@h/app?sslmode=require", "postgresql://u@h/other?sslmode=require");
+        check(
+            "postgresql://u@h/app?sslmode=require",
+            "postgresql://u@h/other?sslmode=require",
+        );
         check("postgresql://u@h", "postgresql://u@h/other");
     }
 }

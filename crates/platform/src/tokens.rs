@@ -48,7 +48,9 @@ impl Platform {
     ) -> Result<(StoredToken, Secret), PlatformError> {
         let name = name.trim();
         if !(1..=256).contains(&name.chars().count()) {
-            return Err(PlatformError::Invalid("A token's name has 1 to 256 characters".to_owned()));
+            return Err(PlatformError::Invalid(
+                "A token's name has 1 to 256 characters".to_owned(),
+            ));
         }
         let token = AccessToken::generate();
         let sql = format!(
@@ -82,7 +84,9 @@ impl Platform {
         let token = match (found.next(), found.next()) {
             (Some(token), None) => token,
             (None, _) => {
-                return Err(PlatformError::NotFound(format!("There is no token {id_or_name}")));
+                return Err(PlatformError::NotFound(format!(
+                    "There is no token {id_or_name}"
+                )));
             }
             (Some(_), Some(_)) => {
                 return Err(PlatformError::Invalid(format!(
@@ -100,13 +104,17 @@ impl Platform {
         &self,
         text: &str,
     ) -> Result<Option<StoredToken>, PlatformError> {
-        let Ok(token) = AccessToken::parse(text) else { return Ok(None) };
+        let Ok(token) = AccessToken::parse(text) else {
+            return Ok(None);
+        };
         let tables = self.tables().await?;
         let sql = format!(
             "select {COLUMNS} from platform.tokens
              where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())"
         );
-        let Some(row) = tables.query_opt(&sql, &[&token.hash()]).await? else { return Ok(None) };
+        let Some(row) = tables.query_opt(&sql, &[&token.hash()]).await? else {
+            return Ok(None);
+        };
         let token = StoredToken::from_row(&row);
         let note = "update platform.tokens set last_used_at = now()
                     where id = $1

@@ -21,7 +21,10 @@ async fn notes(app: &TestPlatform) -> Project {
          create policy own on notes using (auth.uid() = owner) with check (auth.uid() = owner);"
     );
     let file = MigrationFile::new("1_notes.sql", sql).expect("a good name");
-    app.platform.apply_migration(&name, &file).await.expect("applied");
+    app.platform
+        .apply_migration(&name, &file)
+        .await
+        .expect("applied");
     app.open(&name).await
 }
 
@@ -32,7 +35,12 @@ fn caller(project: &Project, role: &str, sub: &str) -> plinth_project::Caller {
 }
 
 async fn ids(project: &Project, caller: &plinth_project::Caller) -> Result<Vec<i32>, DbError> {
-    let rows = project.db.as_caller(caller).read_only().query("select id from notes order by id", &[]).await?;
+    let rows = project
+        .db
+        .as_caller(caller)
+        .read_only()
+        .query("select id from notes order by id", &[])
+        .await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
@@ -41,10 +49,30 @@ async fn everybody_sees_their_own_rows() {
     let app = TestPlatform::start().await;
     let project = notes(&app).await;
 
-    assert_eq!(ids(&project, &caller(&project, "authenticated", ADA)).await.expect("rows"), [1]);
-    assert_eq!(ids(&project, &caller(&project, "authenticated", BOB)).await.expect("rows"), [2]);
-    assert_eq!(ids(&project, &caller(&project, "anon", ADA)).await.expect("rows"), [1]);
-    assert_eq!(ids(&project, &caller(&project, "service_role", ADA)).await.expect("rows"), [1, 2]);
+    assert_eq!(
+        ids(&project, &caller(&project, "authenticated", ADA))
+            .await
+            .expect("rows"),
+        [1]
+    );
+    assert_eq!(
+        ids(&project, &caller(&project, "authenticated", BOB))
+            .await
+            .expect("rows"),
+        [2]
+    );
+    assert_eq!(
+        ids(&project, &caller(&project, "anon", ADA))
+            .await
+            .expect("rows"),
+        [1]
+    );
+    assert_eq!(
+        ids(&project, &caller(&project, "service_role", ADA))
+            .await
+            .expect("rows"),
+        [1, 2]
+    );
 }
 
 #[tokio::test]
@@ -52,11 +80,19 @@ async fn no_claim_reaches_further_than_authenticator_may() {
     let app = TestPlatform::start().await;
     let project = notes(&app).await;
 
-    for role in ["postgres", "supabase_admin", "supabase_auth_admin", "authenticator; reset role"] {
-        let error = ids(&project, &caller(&project, role, ADA)).await.expect_err(role);
+    for role in [
+        "postgres",
+        "supabase_admin",
+        "supabase_auth_admin",
+        "authenticator; reset role",
+    ] {
+        let error = ids(&project, &caller(&project, role, ADA))
+            .await
+            .expect_err(role);
         let code = error.sqlstate().cloned();
         assert!(
-            code == Some(SqlState::INSUFFICIENT_PRIVILEGE) || code == Some(SqlState::INVALID_PARAMETER_VALUE),
+            code == Some(SqlState::INSUFFICIENT_PRIVILEGE)
+                || code == Some(SqlState::INVALID_PARAMETER_VALUE),
             "{role}: {error}"
         );
     }
@@ -79,7 +115,10 @@ async fn a_write_against_the_policy_is_refused_and_undone() {
     let refused = transaction.query(&sql, &[]).await;
     drop(transaction);
 
-    assert_eq!(refused.expect_err("refused").sqlstate(), Some(&SqlState::INSUFFICIENT_PRIVILEGE));
+    assert_eq!(
+        refused.expect_err("refused").sqlstate(),
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE)
+    );
     assert_eq!(ids(&project, &ada).await.expect("rows"), [1]);
 }
 

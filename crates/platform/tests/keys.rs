@@ -15,7 +15,12 @@ fn user_claims() -> serde_json::Value {
 }
 
 async fn refresh(app: &TestPlatform, name: &ProjectName) {
-    let reference = app.platform.load_project(name).await.expect("a project").reference;
+    let reference = app
+        .platform
+        .load_project(name)
+        .await
+        .expect("a project")
+        .reference;
     app.registry.refresh(&reference).await;
 }
 
@@ -23,8 +28,16 @@ async fn refresh(app: &TestPlatform, name: &ProjectName) {
 async fn every_kind_of_key_gives_its_role() {
     let app = TestPlatform::start().await;
     let project = app.open(&ProjectName::Default).await;
-    let legacy = app.platform.legacy_keys(&ProjectName::Default).await.expect("legacy keys");
-    let keys = app.platform.list_api_keys(&ProjectName::Default).await.expect("API keys");
+    let legacy = app
+        .platform
+        .legacy_keys(&ProjectName::Default)
+        .await
+        .expect("legacy keys");
+    let keys = app
+        .platform
+        .list_api_keys(&ProjectName::Default)
+        .await
+        .expect("API keys");
 
     for key in keys {
         let caller = TestPlatform::caller(&project, key.value.expose()).expect("a caller");
@@ -37,7 +50,11 @@ async fn every_kind_of_key_gives_its_role() {
     let token = project.keys().keyset.sign(&user_claims()).expect("a token");
     let user = TestPlatform::caller(&project, &token).expect("a caller");
     assert_eq!(user.role(), "authenticated");
-    assert_eq!(user.token().and_then(|token| token.algorithm().name().into()), Some("ES256"));
+    assert_eq!(
+        user.token()
+            .and_then(|token| token.algorithm().name().into()),
+        Some("ES256")
+    );
 }
 
 #[tokio::test]
@@ -52,15 +69,30 @@ async fn bad_tokens_are_told_apart() {
 
     let result = |bearer: &str| TestPlatform::caller(&project, bearer).expect_err("refused");
 
-    assert!(matches!(result(&foreign), CallerError::Token(TokenError::NoSuitableKey { .. })));
+    assert!(matches!(
+        result(&foreign),
+        CallerError::Token(TokenError::NoSuitableKey { .. })
+    ));
     assert_eq!(result(&expired), CallerError::Token(TokenError::Expired));
-    assert!(matches!(result(none), CallerError::Token(TokenError::WrongAlgorithm(_))));
+    assert!(matches!(
+        result(none),
+        CallerError::Token(TokenError::WrongAlgorithm(_))
+    ));
     assert_eq!(result("sb_secret_unknown"), CallerError::UnknownApiKey);
-    assert!(matches!(result("garbage"), CallerError::Token(TokenError::NotThreeParts(1))));
+    assert!(matches!(
+        result("garbage"),
+        CallerError::Token(TokenError::NotThreeParts(1))
+    ));
     assert_eq!(result(""), CallerError::Token(TokenError::Empty));
-    let foreign_key = app.platform.legacy_keys(&ProjectName::Ref(other.reference().clone())).await;
+    let foreign_key = app
+        .platform
+        .legacy_keys(&ProjectName::Ref(other.reference().clone()))
+        .await;
     let foreign_key = foreign_key.expect("keys").service_role;
-    assert!(TestPlatform::caller(&project, foreign_key.expose()).is_err(), "keys of another project");
+    assert!(
+        TestPlatform::caller(&project, foreign_key.expose()).is_err(),
+        "keys of another project"
+    );
 }
 
 #[tokio::test]
@@ -72,11 +104,18 @@ async fn a_revoked_key_is_refused() {
         name: "mobile".to_owned(),
         description: None,
     };
-    let key = app.platform.create_api_key(&ProjectName::Default, &request).await.expect("a key");
+    let key = app
+        .platform
+        .create_api_key(&ProjectName::Default, &request)
+        .await
+        .expect("a key");
     refresh(&app, &ProjectName::Default).await;
     assert!(TestPlatform::caller(&project, key.value.expose()).is_ok());
 
-    app.platform.revoke_api_key(&ProjectName::Default, "mobile", Duration::ZERO).await.expect("revoked");
+    app.platform
+        .revoke_api_key(&ProjectName::Default, "mobile", Duration::ZERO)
+        .await
+        .expect("revoked");
     refresh(&app, &ProjectName::Default).await;
 
     let refused = TestPlatform::caller(&project, key.value.expose()).expect_err("refused");
@@ -88,9 +127,16 @@ async fn a_rotated_key_lives_on_for_its_grace() {
     let app = TestPlatform::start().await;
     let project = app.open(&ProjectName::Default).await;
     let name = ProjectName::Default;
-    let old = app.platform.load_api_key(&name, "secret/default").await.expect("a key");
+    let old = app
+        .platform
+        .load_api_key(&name, "secret/default")
+        .await
+        .expect("a key");
 
-    let new = app.platform.rotate_api_key(&name, "secret/default", Duration::from_secs(60)).await;
+    let new = app
+        .platform
+        .rotate_api_key(&name, "secret/default", Duration::from_secs(60))
+        .await;
     let new = new.expect("a new key");
     refresh(&app, &name).await;
 
@@ -107,28 +153,52 @@ async fn rotating_the_signing_key_signs_nobody_out() {
     let project = app.open(&name).await;
     let old_token = project.keys().keyset.sign(&user_claims()).expect("a token");
     let published = |project: &plinth_project::Project| {
-        project.keys().keyset.jwks()["keys"].as_array().map_or(0, Vec::len)
+        project.keys().keyset.jwks()["keys"]
+            .as_array()
+            .map_or(0, Vec::len)
     };
     assert_eq!(published(&project), 2, "the waiting key is published ahead");
 
-    app.platform.rotate_signing_key(&name).await.expect("rotated");
+    app.platform
+        .rotate_signing_key(&name)
+        .await
+        .expect("rotated");
     refresh(&app, &name).await;
 
     let new_token = project.keys().keyset.sign(&user_claims()).expect("a token");
-    assert_ne!(old_token.split('.').next(), new_token.split('.').next(), "another kid signs");
+    assert_ne!(
+        old_token.split('.').next(),
+        new_token.split('.').next(),
+        "another kid signs"
+    );
     for token in [&old_token, &new_token] {
         assert!(TestPlatform::caller(&project, token).is_ok());
     }
     assert_eq!(published(&project), 3);
 
     let keys = app.platform.list_signing_keys(&name).await.expect("keys");
-    let previous = keys.iter().find(|key| key.status == KeyStatus::PreviouslyUsed).expect("one");
-    app.platform.set_signing_key_status(&name, previous.id, KeyStatus::Revoked).await.expect("revoked");
+    let previous = keys
+        .iter()
+        .find(|key| key.status == KeyStatus::PreviouslyUsed)
+        .expect("one");
+    app.platform
+        .set_signing_key_status(&name, previous.id, KeyStatus::Revoked)
+        .await
+        .expect("revoked");
     refresh(&app, &name).await;
-    assert!(TestPlatform::caller(&project, &old_token).is_err(), "revoking ends its tokens");
+    assert!(
+        TestPlatform::caller(&project, &old_token).is_err(),
+        "revoking ends its tokens"
+    );
     assert!(TestPlatform::caller(&project, &new_token).is_ok());
-    let in_use = keys.iter().find(|key| key.status == KeyStatus::InUse).expect("one");
-    let refused = app.platform.set_signing_key_status(&name, in_use.id, KeyStatus::Revoked).await;
+    let in_use = keys
+        .iter()
+        .find(|key| key.status == KeyStatus::InUse)
+        .expect("one");
+    let refused = app
+        .platform
+        .set_signing_key_status(&name, in_use.id, KeyStatus::Revoked)
+        .await;
     assert!(refused.is_err(), "the key in use can only be replaced");
 }
 
@@ -139,12 +209,18 @@ async fn legacy_keys_can_be_switched_off_and_rotated() {
     let project = app.open(&name).await;
     let keys = app.platform.legacy_keys(&name).await.expect("keys");
 
-    app.platform.set_legacy_enabled(&name, false).await.expect("off");
+    app.platform
+        .set_legacy_enabled(&name, false)
+        .await
+        .expect("off");
     refresh(&app, &name).await;
     let refused = TestPlatform::caller(&project, keys.anon.expose()).expect_err("refused");
     assert_eq!(refused, CallerError::LegacyKeyDisabled);
 
-    app.platform.set_legacy_enabled(&name, true).await.expect("on");
+    app.platform
+        .set_legacy_enabled(&name, true)
+        .await
+        .expect("on");
     let rotated = app.platform.rotate_legacy(&name).await.expect("rotated");
     refresh(&app, &name).await;
     assert!(TestPlatform::caller(&project, keys.anon.expose()).is_err());
@@ -154,7 +230,9 @@ async fn legacy_keys_can_be_switched_off_and_rotated() {
 #[tokio::test]
 async fn given_keys_are_used_as_they_are() {
     let given = GivenKeys {
-        jwt_secret: Some(Secret::new("super-secret-jwt-token-with-at-least-32-characters-long")),
+        jwt_secret: Some(Secret::new(
+            "super-secret-jwt-token-with-at-least-32-characters-long",
+        )),
         publishable_key: Some(Secret::new("sb_publishable_mine")),
         secret_key: Some(Secret::new("not-even-of-our-form")),
         ..GivenKeys::default()
@@ -172,15 +250,27 @@ async fn given_keys_are_used_as_they_are() {
     assert_eq!(role(anon), Ok("anon".to_owned()));
     assert_eq!(role("sb_publishable_mine"), Ok("anon".to_owned()));
     assert_eq!(role("not-even-of-our-form"), Ok("service_role".to_owned()));
-    let status = app.platform.status(&ProjectName::Default).await.expect("a status");
+    let status = app
+        .platform
+        .status(&ProjectName::Default)
+        .await
+        .expect("a status");
     assert_eq!(status.get("PUBLISHABLE_KEY"), Some("sb_publishable_mine"));
 }
 
 #[tokio::test]
 async fn secrets_stand_sealed_in_the_tables() {
     let app = TestPlatform::start().await;
-    let legacy = app.platform.legacy_keys(&ProjectName::Default).await.expect("keys");
-    let key = app.platform.load_api_key(&ProjectName::Default, "secret/default").await.expect("a key");
+    let legacy = app
+        .platform
+        .legacy_keys(&ProjectName::Default)
+        .await
+        .expect("keys");
+    let key = app
+        .platform
+        .load_api_key(&ProjectName::Default, "secret/default")
+        .await
+        .expect("a key");
     let zero = plinth_testkit::TestServer::shared().await.admin();
     let zero = zero.database(app.platform.references().platform.as_str());
     let client = zero.connect().await.expect("project zero");
@@ -205,10 +295,17 @@ async fn secrets_stand_sealed_in_the_tables() {
 async fn access_tokens_are_shown_once_and_can_be_revoked() {
     let app = TestPlatform::start().await;
 
-    let (token, text) = app.platform.create_token("ci", None).await.expect("a token");
+    let (token, text) = app
+        .platform
+        .create_token("ci", None)
+        .await
+        .expect("a token");
 
     assert!(text.expose().starts_with("sbp_") && text.expose().len() == 44);
     assert_eq!(app.platform.list_tokens().await.expect("a list").len(), 1);
-    app.platform.revoke_token(&token.id.to_string()).await.expect("revoked");
+    app.platform
+        .revoke_token(&token.id.to_string())
+        .await
+        .expect("revoked");
     assert!(app.platform.list_tokens().await.expect("a list").is_empty());
 }

@@ -19,10 +19,17 @@ async fn text(app: &TestPlatform, name: &ProjectName, sql: &str) -> String {
 async fn applied_files_are_recorded_as_the_official_tool_does() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    let sql = "-- todos\ncreate table todos (id int);\n\nalter table todos enable row level security;\n";
+    let sql =
+        "-- todos\ncreate table todos (id int);\n\nalter table todos enable row level security;\n";
 
-    app.platform.apply_migration(&name, &file("20240101000000_todos.sql", sql)).await.expect("applied");
-    app.platform.apply_migration(&name, &file("20240101000000_todos.sql", sql)).await.expect("known");
+    app.platform
+        .apply_migration(&name, &file("20240101000000_todos.sql", sql))
+        .await
+        .expect("applied");
+    app.platform
+        .apply_migration(&name, &file("20240101000000_todos.sql", sql))
+        .await
+        .expect("known");
 
     let recorded = text(
         &app,
@@ -35,7 +42,12 @@ async fn applied_files_are_recorded_as_the_official_tool_does() {
         recorded,
         "20240101000000|todos|-- todos\ncreate table todos (id int)#alter table todos enable row level security"
     );
-    let owner = text(&app, &name, "select tableowner::text from pg_tables where tablename = 'todos'").await;
+    let owner = text(
+        &app,
+        &name,
+        "select tableowner::text from pg_tables where tablename = 'todos'",
+    )
+    .await;
     assert_eq!(owner, "postgres");
 }
 
@@ -45,7 +57,10 @@ async fn new_tables_are_reachable_as_on_the_hosted_service() {
     let name = app.project("Shop").await;
     let sql = "create table todos (id int generated always as identity, body text);
                create function hello() returns text language sql return 'hi';";
-    app.platform.apply_migration(&name, &file("1_todos.sql", sql)).await.expect("applied");
+    app.platform
+        .apply_migration(&name, &file("1_todos.sql", sql))
+        .await
+        .expect("applied");
 
     let granted = text(
         &app,
@@ -55,7 +70,10 @@ async fn new_tables_are_reachable_as_on_the_hosted_service() {
          from unnest(array['anon','authenticated','service_role']) role",
     )
     .await;
-    assert_eq!(granted, "anon:truetrue authenticated:truetrue service_role:truetrue");
+    assert_eq!(
+        granted,
+        "anon:truetrue authenticated:truetrue service_role:truetrue"
+    );
 }
 
 #[tokio::test]
@@ -64,14 +82,30 @@ async fn a_failing_file_is_rolled_back_and_named_with_its_line() {
     let name = app.project("Shop").await;
     let sql = "create table half (id int);\n\n-- typo below\ninsert into half\nvalues (1, 2);\n";
 
-    let error = app.platform.apply_migration(&name, &file("20240101000000_half.sql", sql)).await;
+    let error = app
+        .platform
+        .apply_migration(&name, &file("20240101000000_half.sql", sql))
+        .await;
 
-    let Err(PlatformError::MigrationFailed(failure)) = error else { panic!("{error:?}") };
+    let Err(PlatformError::MigrationFailed(failure)) = error else {
+        panic!("{error:?}")
+    };
     assert_eq!(failure.file, "20240101000000_half.sql");
     assert_eq!((failure.statement, failure.line), (2, 5));
     assert_eq!(failure.sqlstate, "42601");
-    assert!(app.platform.applied_migrations(&name).await.expect("a list").is_empty());
-    let exists = text(&app, &name, "select (to_regclass('public.half') is null)::text").await;
+    assert!(
+        app.platform
+            .applied_migrations(&name)
+            .await
+            .expect("a list")
+            .is_empty()
+    );
+    let exists = text(
+        &app,
+        &name,
+        "select (to_regclass('public.half') is null)::text",
+    )
+    .await;
     assert_eq!(exists, "true");
 }
 
@@ -86,27 +120,60 @@ async fn files_may_bring_their_own_begin_and_commit() {
         "create table a (id int);\n/* a /* b */ c */ commit;\nselect 1/0;",
         "create table a (id int);\nrollback;",
     ] {
-        let error = app.platform.apply_migration(&name, &file("1_a.sql", sql)).await;
+        let error = app
+            .platform
+            .apply_migration(&name, &file("1_a.sql", sql))
+            .await;
 
-        assert!(matches!(error, Err(PlatformError::MigrationFailed(_))), "{sql}");
-        assert_eq!(text(&app, &name, "select (to_regclass('a') is null)::text").await, "true", "{sql}");
+        assert!(
+            matches!(error, Err(PlatformError::MigrationFailed(_))),
+            "{sql}"
+        );
+        assert_eq!(
+            text(&app, &name, "select (to_regclass('a') is null)::text").await,
+            "true",
+            "{sql}"
+        );
     }
-    assert!(app.platform.applied_migrations(&name).await.expect("a list").is_empty());
+    assert!(
+        app.platform
+            .applied_migrations(&name)
+            .await
+            .expect("a list")
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn concurrent_indexes_need_the_marker_and_the_error_says_so() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    app.platform.apply_migration(&name, &file("1_a.sql", "create table a (id int)")).await.expect("applied");
+    app.platform
+        .apply_migration(&name, &file("1_a.sql", "create table a (id int)"))
+        .await
+        .expect("applied");
     let sql = "create index concurrently a_id on a (id)";
 
-    let refused = app.platform.apply_migration(&name, &file("2_b.sql", sql)).await;
-    let Err(PlatformError::MigrationFailed(failure)) = refused else { panic!("{refused:?}") };
-    assert!(failure.hint.as_deref().unwrap_or_default().contains("no-transaction"));
+    let refused = app
+        .platform
+        .apply_migration(&name, &file("2_b.sql", sql))
+        .await;
+    let Err(PlatformError::MigrationFailed(failure)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        failure
+            .hint
+            .as_deref()
+            .unwrap_or_default()
+            .contains("no-transaction")
+    );
 
     let marked = format!("-- plinth: no-transaction\n{sql}");
-    app.platform.apply_migration(&name, &file("2_b.sql", &marked)).await.expect("applied");
+    app.platform
+        .apply_migration(&name, &file("2_b.sql", &marked))
+        .await
+        .expect("applied");
 }
 
 #[tokio::test]
@@ -115,7 +182,11 @@ async fn settings_of_api_roles_are_made_for_this_project_only() {
     let name = app.project("Shop").await;
     let sql = "alter role authenticator set pgrst.db_schemas = 'public, api';";
 
-    let notices = app.platform.apply_migration(&name, &file("1_role.sql", sql)).await.expect("applied");
+    let notices = app
+        .platform
+        .apply_migration(&name, &file("1_role.sql", sql))
+        .await
+        .expect("applied");
 
     assert_eq!(notices.len(), 1, "{notices:?}");
     let setting = text(
@@ -136,7 +207,11 @@ async fn settings_that_only_superusers_make_are_not_made_for_anybody() {
     let sql = "alter role anon set session_preload_libraries = 'evil';
                alter role anon set statement_timeout = '5s';";
 
-    let notices = app.platform.apply_migration(&name, &file("1_role.sql", sql)).await.expect("applied");
+    let notices = app
+        .platform
+        .apply_migration(&name, &file("1_role.sql", sql))
+        .await
+        .expect("applied");
 
     assert!(notices[0].starts_with("not carried out"), "{notices:?}");
     assert!(notices[1].starts_with("carried out"), "{notices:?}");
@@ -151,9 +226,17 @@ async fn nothing_is_smuggled_past_the_setting_of_an_api_role() {
         "alter role anon /* a /* b */ ; create role smuggled superuser; -- */ set a.b = 1",
         "alter role anon set a.b = 'x\\'; create role smuggled superuser; --'",
     ] {
-        _ = app.platform.apply_migration(&name, &file("1_role.sql", sql)).await;
+        _ = app
+            .platform
+            .apply_migration(&name, &file("1_role.sql", sql))
+            .await;
 
-        let found = text(&app, &name, "select count(*)::text from pg_roles where rolname = 'smuggled' and rolsuper").await;
+        let found = text(
+            &app,
+            &name,
+            "select count(*)::text from pg_roles where rolname = 'smuggled' and rolsuper",
+        )
+        .await;
         assert_eq!(found, "0", "{sql}");
     }
 }
@@ -163,10 +246,21 @@ async fn our_own_sessions_find_nothing_of_the_users() {
     let app = TestPlatform::start().await;
     let project = app.open(&app.project("Shop").await).await;
 
-    let admin = project.db.as_admin().await.expect("the administrating role");
-    let row = admin.query_one("show search_path", &[]).await.expect("a row");
+    let admin = project
+        .db
+        .as_admin()
+        .await
+        .expect("the administrating role");
+    let row = admin
+        .query_one("show search_path", &[])
+        .await
+        .expect("a row");
 
-    assert_eq!(row.get::<_, &str>(0), "pg_catalog,pg_temp", "in spite of the database's own");
+    assert_eq!(
+        row.get::<_, &str>(0),
+        "pg_catalog,pg_temp",
+        "in spite of the database's own"
+    );
 }
 
 #[tokio::test]
@@ -205,9 +299,15 @@ async fn common_migrations_run_unchanged() {
             values ('00000000-0000-0000-0000-000000000001', '{"name": "ada"}');
     "#;
 
-    app.platform.apply_migration(&name, &file("1_all.sql", sql)).await.expect("applied");
+    app.platform
+        .apply_migration(&name, &file("1_all.sql", sql))
+        .await
+        .expect("applied");
 
-    assert_eq!(text(&app, &name, "select username::text from public.profiles").await, "ada");
+    assert_eq!(
+        text(&app, &name, "select username::text from public.profiles").await,
+        "ada"
+    );
 }
 
 #[tokio::test]
@@ -215,9 +315,14 @@ async fn roles_can_be_created_where_the_server_confines_them() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     let role = format!("app_{}", uuid::Uuid::new_v4().simple());
-    let sql = format!("create role {role} nologin; grant {role} to postgres; grant usage on schema public to {role};");
+    let sql = format!(
+        "create role {role} nologin; grant {role} to postgres; grant usage on schema public to {role};"
+    );
 
-    let result = app.platform.apply_migration(&name, &file("1_role.sql", &sql)).await;
+    let result = app
+        .platform
+        .apply_migration(&name, &file("1_role.sql", &sql))
+        .await;
 
     assert_eq!(result.is_ok(), app.platform.cluster().has_grant_options());
 }
@@ -226,13 +331,28 @@ async fn roles_can_be_created_where_the_server_confines_them() {
 async fn a_seed_runs_once() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    app.platform.apply_migration(&name, &file("1_t.sql", "create table t (id int)")).await.expect("applied");
-    let mut seed = SeedFile { path: "supabase/seed.sql".to_owned(), sql: "insert into t values (1);".to_owned() };
+    app.platform
+        .apply_migration(&name, &file("1_t.sql", "create table t (id int)"))
+        .await
+        .expect("applied");
+    let mut seed = SeedFile {
+        path: "supabase/seed.sql".to_owned(),
+        sql: "insert into t values (1);".to_owned(),
+    };
 
-    assert_eq!(app.platform.run_seed(&name, &seed).await.expect("ran"), SeedOutcome::Ran);
-    assert_eq!(app.platform.run_seed(&name, &seed).await.expect("known"), SeedOutcome::Known);
+    assert_eq!(
+        app.platform.run_seed(&name, &seed).await.expect("ran"),
+        SeedOutcome::Ran
+    );
+    assert_eq!(
+        app.platform.run_seed(&name, &seed).await.expect("known"),
+        SeedOutcome::Known
+    );
     seed.sql.push_str("\n-- changed");
-    assert_eq!(app.platform.run_seed(&name, &seed).await.expect("changed"), SeedOutcome::Changed);
+    assert_eq!(
+        app.platform.run_seed(&name, &seed).await.expect("changed"),
+        SeedOutcome::Changed
+    );
 
     assert_eq!(text(&app, &name, "select count(*)::text from t").await, "1");
 }

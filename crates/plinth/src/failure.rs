@@ -30,7 +30,12 @@ pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), next_step: None, cause: None }
+        Self {
+            kind,
+            message: message.into(),
+            next_step: None,
+            cause: None,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -93,7 +98,12 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
                 message.push_str(&part);
             }
         }
-        Self { kind: Kind::Failure, message, next_step: None, cause: Some(error) }
+        Self {
+            kind: Kind::Failure,
+            message,
+            next_step: None,
+            cause: Some(error),
+        }
     }
 }
 

@@ -77,14 +77,20 @@ pub(crate) fn seeds(folder: &Folder, settings: &Settings) -> Outcome<Vec<SeedFil
 /// Files below `base` that a pattern with `*` names, sorted. A plain name that is missing is none.
 fn matching(base: &Path, pattern: &str) -> Outcome<Vec<PathBuf>> {
     let mut found = vec![base.to_path_buf()];
-    for part in pattern.trim_start_matches("./").split('/').filter(|part| !part.is_empty()) {
+    for part in pattern
+        .trim_start_matches("./")
+        .split('/')
+        .filter(|part| !part.is_empty())
+    {
         let mut next = Vec::new();
         for folder in found {
             if !part.contains('*') {
                 next.push(folder.join(part));
                 continue;
             }
-            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let Ok(entries) = fs::read_dir(&folder) else {
+                continue;
+            };
             let mut names: Vec<String> = entries
                 .flatten()
                 .map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -132,7 +138,11 @@ mod tests {
     use super::*;
 
     fn file(version: &str) -> MigrationFile {
-        MigrationFile { version: version.to_owned(), name: "x".to_owned(), sql: String::new() }
+        MigrationFile {
+            version: version.to_owned(),
+            name: "x".to_owned(),
+            sql: String::new(),
+        }
     }
 
     #[test]

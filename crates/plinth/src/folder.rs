@@ -57,7 +57,11 @@ impl Folder {
     /// Makes the state folder, closed to others and invisible to git.
     pub(crate) fn create_state(&self) -> Outcome {
         let explain = |error: io::Error| {
-            anyhow::anyhow!("cannot write to {}: {}", self.state.display(), plain(&error))
+            anyhow::anyhow!(
+                "cannot write to {}: {}",
+                self.state.display(),
+                plain(&error)
+            )
         };
         if !self.state.is_dir() {
             fs::DirBuilder::new()
@@ -80,7 +84,9 @@ impl Folder {
             return inside;
         }
         let hash = plinth_token::credential_hash(&self.state.to_string_lossy());
-        std::env::temp_dir().join(format!("plinth-control-{}", &hash[..16])).join("control.sock")
+        std::env::temp_dir()
+            .join(format!("plinth-control-{}", &hash[..16]))
+            .join("control.sock")
     }
 
     /// Makes sure that nobody else can put a socket of theirs in the place of ours.
@@ -123,7 +129,10 @@ impl Folder {
     }
 
     pub(crate) fn write_running(&self, running: &Running) -> Outcome {
-        write_private(&self.running_file(), &serde_json::to_string_pretty(running)?)?;
+        write_private(
+            &self.running_file(),
+            &serde_json::to_string_pretty(running)?,
+        )?;
         Ok(())
     }
 
@@ -162,12 +171,19 @@ impl Running {
     pub(crate) fn this(api_url: String, control_socket: PathBuf) -> Self {
         let pid = std::process::id();
         let began = ProcessState::of(pid).map(|state| state.began);
-        Self { pid, began, api_url, control_socket }
+        Self {
+            pid,
+            began,
+            api_url,
+            control_socket,
+        }
     }
 
     /// Whether that process still lives.
     pub(crate) fn is_alive(&self) -> bool {
-        let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
+        let pid = i32::try_from(self.pid)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
         let exists = pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
         exists
             && ProcessState::of(self.pid).is_none_or(|state| {
@@ -193,7 +209,10 @@ impl ProcessState {
     fn parse(stat: &str) -> Option<Self> {
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let has_ended = matches!(fields.next()?, "Z" | "X");
-        Some(Self { has_ended, began: fields.nth(18)?.parse().ok()? })
+        Some(Self {
+            has_ended,
+            began: fields.nth(18)?.parse().ok()?,
+        })
     }
 }
 
@@ -236,8 +255,15 @@ mod tests {
     fn a_process_is_told_from_a_later_one_with_its_number() {
         let this = Running::this(String::new(), PathBuf::new());
         assert!(this.is_alive());
-        let other = Running { began: this.began.map(|began| began + 1), ..this };
-        assert_eq!(other.is_alive(), other.began.is_none(), "only where the system tells");
+        let other = Running {
+            began: this.began.map(|began| began + 1),
+            ..this
+        };
+        assert_eq!(
+            other.is_alive(),
+            other.began.is_none(),
+            "only where the system tells"
+        );
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub use caller::{Caller, CallerError, Credentials, Proof};
 pub use client_address::ClientAddress;
 pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use cors::Cors;
-pub use database::{ADMIN_OPTIONS, AsCaller, CallerTransaction, ProjectDb, Service, ServiceConnection};
+pub use database::{
+    ADMIN_OPTIONS, AsCaller, CallerTransaction, ProjectDb, Service, ServiceConnection,
+};
 pub use extract::MaybeCaller;
 pub use keys::{ApiKey, ProjectKeys};
 pub use logins::{LoginKind, Logins};

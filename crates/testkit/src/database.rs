@@ -26,11 +26,20 @@ impl TestDatabase {
         let admin = connect(&server.admin()).await;
         let ident = QuotedIdent::new(&name);
         let sql = format!("create database {ident} template {TEMPLATE}");
-        admin.batch_execute(&sql).await.expect("a database from the template");
+        admin
+            .batch_execute(&sql)
+            .await
+            .expect("a database from the template");
         // Privileges on a database do not come along with its template.
         let sql = format!("grant create on database {ident} to postgres");
-        admin.batch_execute(&sql).await.expect("the owner may create");
-        Self { target: server.admin().database(&name), name }
+        admin
+            .batch_execute(&sql)
+            .await
+            .expect("the owner may create");
+        Self {
+            target: server.admin().database(&name),
+            name,
+        }
     }
 
     /// Its name.
@@ -64,9 +73,14 @@ async fn make_template() {
     let sql = format!("create database {TEMPLATE} template template0 encoding 'UTF8'");
     admin.batch_execute(&sql).await.expect("the template");
     let sql = format!("grant create on database {TEMPLATE} to postgres");
-    admin.batch_execute(&sql).await.expect("the owner may create");
+    admin
+        .batch_execute(&sql)
+        .await
+        .expect("the owner may create");
     let mut inside = connect(&maintenance.database(TEMPLATE)).await;
-    migrate::migrate(&mut inside, &system_schemas()).await.expect("the system schemas");
+    migrate::migrate(&mut inside, &system_schemas())
+        .await
+        .expect("the system schemas");
 }
 
 async fn connect(target: &Target) -> Client {

@@ -44,9 +44,13 @@ impl TestServer {
                 ]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into();
-                let server = Server::start(options, |_| {}).await.expect("PostgreSQL for tests");
+                let server = Server::start(options, |_| {})
+                    .await
+                    .expect("PostgreSQL for tests");
                 let connection = server.connection().clone();
-                sender.send(connection).expect("somebody waits for the server");
+                sender
+                    .send(connection)
+                    .expect("somebody waits for the server");
                 std::future::pending::<()>().await;
             });
         };
@@ -54,12 +58,19 @@ impl TestServer {
             .name("testkit-postgres".to_owned())
             .spawn(run)
             .expect("a thread for the test server");
-        Self { connection: receiver.await.expect("the test server starts") }
+        Self {
+            connection: receiver.await.expect("the test server starts"),
+        }
     }
 
     /// The superuser on the maintenance database.
     pub fn admin(&self) -> Target {
-        let Connection { socket_dir, port, superuser, password } = &self.connection;
+        let Connection {
+            socket_dir,
+            port,
+            superuser,
+            password,
+        } = &self.connection;
         Target::unix(socket_dir, *port, superuser, password, "template1")
     }
 
@@ -73,10 +84,14 @@ const PREFIX: &str = "plinth-testkit-";
 
 /// Servers stop when their process ends, but their folders stay.
 fn remove_leftovers(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
+        let pid = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
         if let Some(pid) = pid
             && !is_alive(pid)
         {
@@ -97,7 +112,9 @@ fn is_alive(pid: i32) -> bool {
 /// The clone is the one whose tests run, which with a shared build folder need not be the one
 /// that this file was compiled in.
 fn search() -> Search {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let package = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_default();
     Search {
         bin_dir: std::env::var_os("PLINTH_TEST_BIN_DIR").map(PathBuf::from),
         runtime_dirs: vec![package.join("../../runtime"), package.join("../runtime")],

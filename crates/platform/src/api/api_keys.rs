@@ -40,7 +40,11 @@ impl From<KindName> for ApiKeyKind {
 
 fn key_body(key: &StoredApiKey, reveal: bool) -> Value {
     let is_public = key.kind == ApiKeyKind::Publishable;
-    let shown = if reveal || is_public { key.value.expose().to_owned() } else { key.masked() };
+    let shown = if reveal || is_public {
+        key.value.expose().to_owned()
+    } else {
+        key.masked()
+    };
     json!({
         "id": key.id,
         "name": key.name,
@@ -89,13 +93,19 @@ pub(super) async fn list(
     let mut bodies = Vec::new();
     if legacy.enabled {
         bodies.push(legacy_body("anon", legacy.anon.expose(), params.reveal));
-        bodies.push(legacy_body("service_role", legacy.service_role.expose(), params.reveal));
+        bodies.push(legacy_body(
+            "service_role",
+            legacy.service_role.expose(),
+            params.reveal,
+        ));
     }
     let keys = platform.list_api_keys(&project).await?;
     bodies.extend(keys.iter().map(|key| key_body(key, params.reveal)));
     if params.reveal {
         let reference = platform.reference_of(&project);
-        platform.note(&operator, Some(&reference), "key.reveal", Value::Null).await;
+        platform
+            .note(&operator, Some(&reference), "key.reveal", Value::Null)
+            .await;
     }
     Ok(Json(bodies))
 }
@@ -172,7 +182,9 @@ pub(super) async fn revoke(
     Segments((text, id)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
-    let key = platform.revoke_api_key(&project, &id, Duration::ZERO).await?;
+    let key = platform
+        .revoke_api_key(&project, &id, Duration::ZERO)
+        .await?;
     note(&platform, &operator, &project, "key.revoke", &key).await;
     Ok(Json(key_body(&key, false)))
 }
@@ -183,7 +195,9 @@ pub(super) async fn legacy(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let legacy = platform.legacy_keys(&operator.reference(&platform, &text)?).await?;
+    let legacy = platform
+        .legacy_keys(&operator.reference(&platform, &text)?)
+        .await?;
     Ok(Json(json!({ "enabled": legacy.enabled })))
 }
 
@@ -200,10 +214,14 @@ pub(super) async fn set_legacy(
     Params(params): Params<EnabledParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
-    platform.set_legacy_enabled(&project, params.enabled).await?;
+    platform
+        .set_legacy_enabled(&project, params.enabled)
+        .await?;
     let target = platform.reference_of(&project);
     let details = json!({ "enabled": params.enabled });
-    platform.note(&operator, Some(&target), "key.legacy", details).await;
+    platform
+        .note(&operator, Some(&target), "key.legacy", details)
+        .await;
     Ok(Json(json!({ "enabled": params.enabled })))
 }
 
@@ -243,7 +261,9 @@ pub(super) async fn rotate(
         }
         RotateBody::Api { key, grace_seconds } => {
             if grace_seconds > LONGEST_GRACE_SECONDS {
-                return Err(PlatformError::Invalid("A grace of at most a year".to_owned()));
+                return Err(PlatformError::Invalid(
+                    "A grace of at most a year".to_owned(),
+                ));
             }
             let grace = Duration::from_secs(grace_seconds);
             let key = platform.rotate_api_key(&project, &key, grace).await?;
@@ -251,7 +271,9 @@ pub(super) async fn rotate(
         }
     };
     let target = platform.reference_of(&project);
-    platform.note(&operator, Some(&target), what, Value::Null).await;
+    platform
+        .note(&operator, Some(&target), what, Value::Null)
+        .await;
     Ok(Json(answer))
 }
 
@@ -264,5 +286,7 @@ async fn note(
 ) {
     let target = platform.reference_of(project);
     let details = json!({ "id": key.id, "name": key.name });
-    platform.note(operator, Some(&target), action, details).await;
+    platform
+        .note(operator, Some(&target), action, details)
+        .await;
 }

@@ -35,7 +35,9 @@ pub(super) async fn create(
 ) -> Result<Json<Value>, PlatformError> {
     operator.must_be_owner()?;
     if !(1..=LONGEST_SECONDS).contains(&body.valid_for_seconds) {
-        return Err(PlatformError::Invalid("A token is valid for a second to a year".to_owned()));
+        return Err(PlatformError::Invalid(
+            "A token is valid for a second to a year".to_owned(),
+        ));
     }
     let project = platform.open(&operator.named(&platform, &text)?).await?;
     let now = OffsetDateTime::now_utc().unix_timestamp();
@@ -55,6 +57,8 @@ pub(super) async fn create(
     let token = project.keys().keyset.sign(&claims);
     let token = token.map_err(|error| PlatformError::Internal(Box::new(error)))?;
     let details = json!({ "role": claims["role"], "sub": claims["sub"] });
-    platform.note(&operator, Some(project.reference()), "token.sign", details).await;
+    platform
+        .note(&operator, Some(project.reference()), "token.sign", details)
+        .await;
     Ok(Json(json!({ "token": token })))
 }

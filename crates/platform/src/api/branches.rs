@@ -54,7 +54,13 @@ pub(super) async fn list(
     let project = operator.reference(&platform, &text)?;
     let parent = platform.load_project(&project).await?;
     let mut bodies = vec![main_body(&parent)];
-    bodies.extend(platform.list_branches(&project).await?.iter().map(branch_body));
+    bodies.extend(
+        platform
+            .list_branches(&project)
+            .await?
+            .iter()
+            .map(branch_body),
+    );
     Ok(Json(bodies))
 }
 
@@ -85,7 +91,9 @@ pub(super) async fn create(
     };
     let branch = platform.create_branch(&project, &request).await?;
     let details = json!({ "branch": branch.name, "ref": branch.reference.as_str() });
-    platform.note(&operator, Some(&branch.parent), "branch.create", details).await;
+    platform
+        .note(&operator, Some(&branch.parent), "branch.create", details)
+        .await;
     Ok((StatusCode::CREATED, Json(branch_body(&branch))))
 }
 
@@ -95,7 +103,9 @@ pub(super) async fn show_by_name(
     State(platform): State<Platform>,
     Segments((text, branch)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let branches = platform.list_branches(&operator.reference(&platform, &text)?).await?;
+    let branches = platform
+        .list_branches(&operator.reference(&platform, &text)?)
+        .await?;
     branches
         .iter()
         .find(|found| found.name == branch)
@@ -135,6 +145,8 @@ pub(super) async fn delete(
     let project = plinth_project::ProjectName::Ref(branch.reference.clone());
     platform.delete_project(&project, true).await?;
     let details = json!({ "branch": branch.name });
-    platform.note(&operator, Some(&branch.parent), "branch.delete", details).await;
+    platform
+        .note(&operator, Some(&branch.parent), "branch.delete", details)
+        .await;
     Ok(Json(json!({ "message": "ok" })))
 }

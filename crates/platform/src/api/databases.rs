@@ -20,7 +20,9 @@ pub(super) async fn show(
     let project = operator.named(&platform, &text)?;
     let url = platform.database_url(&project).await?;
     let reference = platform.reference_of(&project);
-    platform.note(&operator, Some(&reference), "database.reveal", Value::Null).await;
+    platform
+        .note(&operator, Some(&reference), "database.reveal", Value::Null)
+        .await;
     Ok(Json(json!({ "url": url.expose() })))
 }
 
@@ -33,7 +35,9 @@ pub(super) async fn reset(
     let project = operator.named(&platform, &text)?;
     platform.reset_database(&project).await?;
     let reference = platform.reference_of(&project);
-    platform.note(&operator, Some(&reference), "database.reset", Value::Null).await;
+    platform
+        .note(&operator, Some(&reference), "database.reset", Value::Null)
+        .await;
     Ok(Json(json!({ "message": "ok" })))
 }
 
@@ -43,7 +47,9 @@ pub(super) async fn history(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let applied = platform.applied_migrations(&operator.named(&platform, &text)?).await?;
+    let applied = platform
+        .applied_migrations(&operator.named(&platform, &text)?)
+        .await?;
     let bodies = applied
         .into_iter()
         .map(|migration| json!({ "version": migration.version, "name": migration.name }));
@@ -72,7 +78,11 @@ pub(super) async fn apply_query(
         at += time::Duration::SECOND;
         version = stamp(at)?;
     }
-    let file = MigrationFile { version, name: body.name.unwrap_or_default(), sql: body.query };
+    let file = MigrationFile {
+        version,
+        name: body.name.unwrap_or_default(),
+        sql: body.query,
+    };
     platform.apply_migration(&project, &file).await?;
     note_migration(&platform, &operator, &project, &file).await;
     // An empty chunked body makes the MCP client fail (F24).
@@ -80,8 +90,10 @@ pub(super) async fn apply_query(
 }
 
 fn stamp(at: OffsetDateTime) -> Result<String, PlatformError> {
-    at.format(format_description!("[year][month][day][hour][minute][second]"))
-        .map_err(|error| PlatformError::Internal(Box::new(error)))
+    at.format(format_description!(
+        "[year][month][day][hour][minute][second]"
+    ))
+    .map_err(|error| PlatformError::Internal(Box::new(error)))
 }
 
 #[derive(Deserialize)]
@@ -102,7 +114,10 @@ pub(super) async fn apply_file(
         .map_err(|error| PlatformError::Invalid(error.to_string()))?;
     let notices = platform.apply_migration(&project, &file).await?;
     note_migration(&platform, &operator, &project, &file).await;
-    Ok((StatusCode::CREATED, Json(json!({ "version": file.version, "notices": notices }))))
+    Ok((
+        StatusCode::CREATED,
+        Json(json!({ "version": file.version, "notices": notices })),
+    ))
 }
 
 #[derive(Deserialize)]
@@ -118,8 +133,14 @@ pub(super) async fn seed(
     Segments(text): Segments<String>,
     Body(body): Body<SeedBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let seed = SeedFile { path: body.path, sql: body.sql };
-    let outcome = match platform.run_seed(&operator.named(&platform, &text)?, &seed).await? {
+    let seed = SeedFile {
+        path: body.path,
+        sql: body.sql,
+    };
+    let outcome = match platform
+        .run_seed(&operator.named(&platform, &text)?, &seed)
+        .await?
+    {
         SeedOutcome::Ran => "ran",
         SeedOutcome::Known => "known",
         SeedOutcome::Changed => "changed",
@@ -135,5 +156,7 @@ async fn note_migration(
 ) {
     let target = platform.reference_of(project);
     let details = json!({ "file": file.to_string() });
-    platform.note(operator, Some(&target), "migration.apply", details).await;
+    platform
+        .note(operator, Some(&target), "migration.apply", details)
+        .await;
 }

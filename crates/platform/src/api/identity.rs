@@ -23,7 +23,10 @@ pub(super) async fn organizations(
     let rows = platform
         .tables()
         .await?
-        .query("select slug, name from platform.organizations order by slug", &[])
+        .query(
+            "select slug, name from platform.organizations order by slug",
+            &[],
+        )
         .await?;
     let bodies = rows.iter().map(|row| {
         let slug: String = row.get(0);
@@ -42,7 +45,11 @@ pub(super) async fn organization(
     let row = platform.tables().await?.query_opt(sql, &[&slug]).await?;
     let name: String = match row {
         Some(row) => row.get(0),
-        None => return Err(PlatformError::NotFound(format!("There is no organization {slug}"))),
+        None => {
+            return Err(PlatformError::NotFound(format!(
+                "There is no organization {slug}"
+            )));
+        }
     };
     Ok(Json(json!({
         "id": slug,
@@ -65,5 +72,8 @@ pub(super) async fn addons(_operator: Operator) -> Json<Value> {
 
 /// `POST /v1/projects/{ref}/network-bans/retrieve` (F21).
 pub(super) async fn network_bans(_operator: Operator) -> (StatusCode, Json<Value>) {
-    (StatusCode::CREATED, Json(json!({ "banned_ipv4_addresses": [] })))
+    (
+        StatusCode::CREATED,
+        Json(json!({ "banned_ipv4_addresses": [] })),
+    )
 }

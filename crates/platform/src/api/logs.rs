@@ -73,7 +73,9 @@ where
     T: std::str::FromStr,
     T::Err: std::fmt::Display,
 {
-    text.trim().parse().map_err(|error: T::Err| PlatformError::Invalid(error.to_string()))
+    text.trim()
+        .parse()
+        .map_err(|error: T::Err| PlatformError::Invalid(error.to_string()))
 }
 
 /// `GET …/logs`: newest first.
@@ -83,7 +85,10 @@ pub(super) async fn search(
     Segments(text): Segments<String>,
     Params(params): Params<LogParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = platform.load_project(&operator.named(&platform, &text)?).await?.reference;
+    let project = platform
+        .load_project(&operator.named(&platform, &text)?)
+        .await?
+        .reference;
     let query = params.to_query(scope(&platform, &project))?;
     let logs = platform.0.logs.clone();
     let page = tokio::task::spawn_blocking(move || logs.search(&query))
@@ -101,15 +106,21 @@ pub(super) async fn tail(
     Segments(text): Segments<String>,
     Params(params): Params<LogParams>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, PlatformError> {
-    let project = platform.load_project(&operator.named(&platform, &text)?).await?.reference;
-    let receiver = platform.0.logs.tail(params.to_query(scope(&platform, &project))?);
+    let project = platform
+        .load_project(&operator.named(&platform, &text)?)
+        .await?
+        .reference;
+    let receiver = platform
+        .0
+        .logs
+        .tail(params.to_query(scope(&platform, &project))?);
     let stopping = platform.0.stopping.clone();
     let events = stream::unfold((receiver, stopping), async |(mut receiver, stopping)| {
         let event = match stopping.run_until_cancelled(receiver.recv()).await?? {
             TailItem::Record(record) => Event::default().event("record").json_data(record),
-            TailItem::Dropped(count) => {
-                Event::default().event("dropped").json_data(json!({ "count": count }))
-            }
+            TailItem::Dropped(count) => Event::default()
+                .event("dropped")
+                .json_data(json!({ "count": count })),
         };
         Some((Ok(event.unwrap_or_default()), (receiver, stopping)))
     });

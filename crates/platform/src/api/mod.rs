@@ -11,15 +11,16 @@ mod logs;
 mod operator;
 mod outlive;
 mod projects;
+mod rate_limit;
 mod signing_keys;
 mod status;
 mod tokens;
 
 use axum::{
     Router,
-    extract::OriginalUri,
+    extract::{OriginalUri, Request},
     http::Method,
-    middleware,
+    middleware::{self, Next},
     routing::{delete, get, post},
 };
 
@@ -29,10 +30,17 @@ pub use operator::{ControlSocket, Operator};
 
 /// Every route, in the order of the contract.
 pub fn routes(platform: Platform) -> Router {
+    let limit = rate_limit::RateLimit::new();
     Router::new()
         .nest("/v1", management())
         .nest("/platform", own())
-        .layer(middleware::from_fn_with_state(platform.clone(), outlive::outlive))
+        .layer(middleware::from_fn_with_state(
+            platform.clone(),
+            outlive::outlive,
+        ))
+        .layer(middleware::from_fn(move |request: Request, next: Next| {
+            rate_limit::limit(limit.clone(), request, next)
+        }))
         .with_state(platform)
 }
 
@@ -41,25 +49,38 @@ fn management() -> Router<Platform> {
         .route("/profile", get(identity::profile))
         .route("/organizations", get(identity::organizations))
         .route("/organizations/{slug}", get(identity::organization))
-        .route("/organizations/{slug}/entitlements", get(identity::entitlements))
+        .route(
+            "/organizations/{slug}/entitlements",
+            get(identity::entitlements),
+        )
         .route("/projects", get(projects::list).post(projects::create))
         .route(
             "/projects/{ref}",
-            get(projects::show).patch(projects::rename).delete(projects::delete),
+            get(projects::show)
+                .patch(projects::rename)
+                .delete(projects::delete),
         )
         .route("/projects/{ref}/pause", post(projects::pause))
         .route("/projects/{ref}/restore", post(projects::resume))
         .route("/projects/{ref}/health", get(projects::health))
         .route("/projects/{ref}/billing/addons", get(identity::addons))
-        .route("/projects/{ref}/network-bans/retrieve", post(identity::network_bans))
-        .route("/projects/{ref}/api-keys", get(api_keys::list).post(api_keys::create))
+        .route(
+            "/projects/{ref}/network-bans/retrieve",
+            post(identity::network_bans),
+        )
+        .route(
+            "/projects/{ref}/api-keys",
+            get(api_keys::list).post(api_keys::create),
+        )
         .route(
             "/projects/{ref}/api-keys/legacy",
             get(api_keys::legacy).put(api_keys::set_legacy),
         )
         .route(
             "/projects/{ref}/api-keys/{id}",
-            get(api_keys::show).patch(api_keys::update).delete(api_keys::revoke),
+            get(api_keys::show)
+                .patch(api_keys::update)
+                .delete(api_keys::revoke),
         )
         .route(
             "/projects/{ref}/config/auth/signing-keys",
@@ -67,11 +88,22 @@ fn management() -> Router<Platform> {
         )
         .route(
             "/projects/{ref}/config/auth/signing-keys/{id}",
-            get(signing_keys::show).patch(signing_keys::update).delete(signing_keys::revoke),
+            get(signing_keys::show)
+                .patch(signing_keys::update)
+                .delete(signing_keys::revoke),
         )
-        .route("/projects/{ref}/branches", get(branches::list).post(branches::create))
-        .route("/projects/{ref}/branches/{name}", get(branches::show_by_name))
-        .route("/branches/{id}", get(branches::show).delete(branches::delete))
+        .route(
+            "/projects/{ref}/branches",
+            get(branches::list).post(branches::create),
+        )
+        .route(
+            "/projects/{ref}/branches/{name}",
+            get(branches::show_by_name),
+        )
+        .route(
+            "/branches/{id}",
+            get(branches::show).delete(branches::delete),
+        )
         .route(
             "/projects/{ref}/database/migrations",
             get(databases::history).post(databases::apply_query),
@@ -92,7 +124,10 @@ fn own() -> Router<Platform> {
         .route("/projects/{ref}/bearer-jwt", post(bearer_jwt::create))
         .route("/projects/{ref}/database", get(databases::show))
         .route("/projects/{ref}/database/reset", post(databases::reset))
-        .route("/projects/{ref}/migrations", get(databases::history).post(databases::apply_file))
+        .route(
+            "/projects/{ref}/migrations",
+            get(databases::history).post(databases::apply_file),
+        )
         .route("/projects/{ref}/seed", post(databases::seed))
         .route("/projects/{ref}/logs", get(logs::search))
         .route("/projects/{ref}/logs/tail", get(logs::tail))

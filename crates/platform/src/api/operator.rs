@@ -52,7 +52,9 @@ impl Operator {
         text: &str,
     ) -> Result<ProjectName, PlatformError> {
         let reference: Result<ProjectRef, _> = text.parse();
-        let name = reference.map(ProjectName::Ref).map_err(|_| PlatformError::no_project(text))?;
+        let name = reference
+            .map(ProjectName::Ref)
+            .map_err(|_| PlatformError::no_project(text))?;
         self.within_reach(platform, name)
     }
 
@@ -93,9 +95,16 @@ impl FromRequestParts<Platform> for Operator {
     ) -> Result<Self, PlatformError> {
         let request_id = parts.extensions.get::<RequestId>().cloned();
         if parts.extensions.get::<ControlSocket>().is_some() {
-            return Ok(Self { name: "control socket".to_owned(), is_owner: true, request_id });
+            return Ok(Self {
+                name: "control socket".to_owned(),
+                is_owner: true,
+                request_id,
+            });
         }
-        let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let header = parts
+            .headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
         let Some((scheme, text)) = header.and_then(|header| header.split_once(' ')) else {
             return Err(PlatformError::Unauthorized(
                 "A personal access token is needed: Authorization: Bearer sbp_… \
@@ -103,12 +112,16 @@ impl FromRequestParts<Platform> for Operator {
             ));
         };
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(PlatformError::Unauthorized("Only Bearer authorization is accepted"));
+            return Err(PlatformError::Unauthorized(
+                "Only Bearer authorization is accepted",
+            ));
         }
         match platform.find_token(text.trim()).await? {
-            Some(token) => {
-                Ok(Self { name: format!("token {}", token.name), is_owner: false, request_id })
-            }
+            Some(token) => Ok(Self {
+                name: format!("token {}", token.name),
+                is_owner: false,
+                request_id,
+            }),
             None => Err(PlatformError::Unauthorized(
                 "This access token is unknown, expired or revoked",
             )),

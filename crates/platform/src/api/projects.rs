@@ -79,8 +79,14 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
-    let rows = platform.list_projects(params.include_platform && operator.is_owner()).await?;
-    Ok(Json(rows.into_iter().map(|row| ProjectBody::new(&platform, row)).collect()))
+    let rows = platform
+        .list_projects(params.include_platform && operator.is_owner())
+        .await?;
+    Ok(Json(
+        rows.into_iter()
+            .map(|row| ProjectBody::new(&platform, row))
+            .collect(),
+    ))
 }
 
 /// `GET /platform/projects`: project zero included, for whoever may reach it.
@@ -89,7 +95,11 @@ pub(super) async fn list_with_platform(
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
     let rows = platform.list_projects(operator.is_owner()).await?;
-    Ok(Json(rows.into_iter().map(|row| ProjectBody::new(&platform, row)).collect()))
+    Ok(Json(
+        rows.into_iter()
+            .map(|row| ProjectBody::new(&platform, row))
+            .collect(),
+    ))
 }
 
 #[derive(Deserialize)]
@@ -112,7 +122,9 @@ pub(super) async fn create(
     if let Some(slug) = body.organization_slug.as_deref()
         && slug != "default"
     {
-        return Err(PlatformError::NotFound(format!("There is no organization {slug}")));
+        return Err(PlatformError::NotFound(format!(
+            "There is no organization {slug}"
+        )));
     }
     let request = ProjectRequest {
         name: body.name,
@@ -121,7 +133,9 @@ pub(super) async fn create(
     };
     let row = platform.create_project(&request).await?;
     let details = json!({ "name": row.name });
-    platform.note(&operator, Some(&row.reference), "project.create", details).await;
+    platform
+        .note(&operator, Some(&row.reference), "project.create", details)
+        .await;
     let mut answer = ProjectBody::new(&platform, row);
     answer.database = None;
     Ok((StatusCode::CREATED, Json(answer)))
@@ -133,7 +147,9 @@ pub(super) async fn show(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.load_project(&operator.reference(&platform, &text)?).await?;
+    let row = platform
+        .load_project(&operator.reference(&platform, &text)?)
+        .await?;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
@@ -143,7 +159,9 @@ pub(super) async fn show_named(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.load_project(&operator.named(&platform, &text)?).await?;
+    let row = platform
+        .load_project(&operator.named(&platform, &text)?)
+        .await?;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
@@ -159,9 +177,13 @@ pub(super) async fn rename(
     Segments(text): Segments<String>,
     Body(body): Body<RenameBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let row = platform.rename_project(&operator.reference(&platform, &text)?, &body.name).await?;
+    let row = platform
+        .rename_project(&operator.reference(&platform, &text)?, &body.name)
+        .await?;
     let details = json!({ "name": row.name });
-    platform.note(&operator, Some(&row.reference), "project.rename", details).await;
+    platform
+        .note(&operator, Some(&row.reference), "project.rename", details)
+        .await;
     Ok(Json(short(&row)))
 }
 
@@ -178,9 +200,22 @@ pub(super) async fn delete(
     Segments(text): Segments<String>,
     Params(params): Params<DeleteParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let row = platform.delete_project(&operator.reference(&platform, &text)?, params.purge).await?;
-    let action = if params.purge { "project.purge" } else { "project.delete" };
-    platform.note(&operator, Some(&row.reference), action, json!({ "name": row.name })).await;
+    let row = platform
+        .delete_project(&operator.reference(&platform, &text)?, params.purge)
+        .await?;
+    let action = if params.purge {
+        "project.purge"
+    } else {
+        "project.delete"
+    };
+    platform
+        .note(
+            &operator,
+            Some(&row.reference),
+            action,
+            json!({ "name": row.name }),
+        )
+        .await;
     Ok(Json(short(&row)))
 }
 
@@ -190,8 +225,17 @@ pub(super) async fn pause(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.pause_project(&operator.reference(&platform, &text)?).await?;
-    platform.note(&operator, Some(&row.reference), "project.pause", Value::Null).await;
+    let row = platform
+        .pause_project(&operator.reference(&platform, &text)?)
+        .await?;
+    platform
+        .note(
+            &operator,
+            Some(&row.reference),
+            "project.pause",
+            Value::Null,
+        )
+        .await;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
@@ -201,8 +245,17 @@ pub(super) async fn resume(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform.resume_project(&operator.reference(&platform, &text)?).await?;
-    platform.note(&operator, Some(&row.reference), "project.resume", Value::Null).await;
+    let row = platform
+        .resume_project(&operator.reference(&platform, &text)?)
+        .await?;
+    platform
+        .note(
+            &operator,
+            Some(&row.reference),
+            "project.resume",
+            Value::Null,
+        )
+        .await;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
@@ -233,10 +286,16 @@ async fn database_health(
     if status != ProjectStatus::ActiveHealthy {
         return Err(format!("the project is {status}"));
     }
-    let project = platform.open(project).await.map_err(|error| error.to_string())?;
+    let project = platform
+        .open(project)
+        .await
+        .map_err(|error| error.to_string())?;
     let client = project.db.as_service(plinth_project::Service::Auth).await;
     let client = client.map_err(|error| error.to_string())?;
-    client.batch_execute("select 1").await.map_err(|error| plinth_db::describe(&error))
+    client
+        .batch_execute("select 1")
+        .await
+        .map_err(|error| plinth_db::describe(&error))
 }
 
 /// The Management API numbers projects; a stable number of ours stands in.

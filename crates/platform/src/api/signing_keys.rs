@@ -31,8 +31,12 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let keys = platform.list_signing_keys(&operator.reference(&platform, &text)?).await?;
-    Ok(Json(json!({ "keys": keys.iter().map(key_body).collect::<Vec<_>>() })))
+    let keys = platform
+        .list_signing_keys(&operator.reference(&platform, &text)?)
+        .await?;
+    Ok(Json(
+        json!({ "keys": keys.iter().map(key_body).collect::<Vec<_>>() }),
+    ))
 }
 
 #[derive(Deserialize)]
@@ -56,7 +60,9 @@ pub(super) async fn create(
             body.algorithm
         ))
     })?;
-    let key = platform.create_signing_key(&project, algorithm, body.private_jwk.as_ref()).await?;
+    let key = platform
+        .create_signing_key(&project, algorithm, body.private_jwk.as_ref())
+        .await?;
     note(&platform, &operator, &project, "signing_key.create", &key).await;
     Ok((StatusCode::CREATED, Json(key_body(&key))))
 }
@@ -67,7 +73,9 @@ pub(super) async fn show(
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let key = platform.load_signing_key(&operator.reference(&platform, &text)?, id).await?;
+    let key = platform
+        .load_signing_key(&operator.reference(&platform, &text)?, id)
+        .await?;
     Ok(Json(key_body(&key)))
 }
 
@@ -90,7 +98,9 @@ pub(super) async fn update(
             body.status
         ))
     })?;
-    let key = platform.set_signing_key_status(&project, id, status).await?;
+    let key = platform
+        .set_signing_key_status(&project, id, status)
+        .await?;
     note(&platform, &operator, &project, "signing_key.update", &key).await;
     Ok(Json(key_body(&key)))
 }
@@ -102,7 +112,9 @@ pub(super) async fn revoke(
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
-    let key = platform.set_signing_key_status(&project, id, KeyStatus::Revoked).await?;
+    let key = platform
+        .set_signing_key_status(&project, id, KeyStatus::Revoked)
+        .await?;
     note(&platform, &operator, &project, "signing_key.revoke", &key).await;
     Ok(Json(key_body(&key)))
 }
@@ -116,5 +128,7 @@ async fn note(
 ) {
     let target = platform.reference_of(project);
     let details = json!({ "id": key.id, "status": key.status.name() });
-    platform.note(operator, Some(&target), action, details).await;
+    platform
+        .note(operator, Some(&target), action, details)
+        .await;
 }

@@ -5,10 +5,7 @@ use axum::{Json, extract::State};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    Operator,
-    body::{Params},
-};
+use super::{Operator, body::Params};
 use crate::{Platform, PlatformError};
 
 #[derive(Deserialize)]
@@ -33,5 +30,10 @@ pub(super) async fn doctor(
     State(platform): State<Platform>,
 ) -> Result<Json<Value>, PlatformError> {
     let checks = platform.examine().await?;
-    Ok(Json(json!(checks.iter().map(|check| check.to_json()).collect::<Vec<_>>())))
+    Ok(Json(json!(
+        checks
+            .iter()
+            .map(|check| check.to_json())
+            .collect::<Vec<_>>()
+    )))
 }

@@ -47,7 +47,14 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
     operator.must_be_owner()?;
     let (token, text) = platform.create_token(&body.name, body.expires_at).await?;
-    platform.note(&operator, None, "token.create", json!({ "name": token.name })).await;
+    platform
+        .note(
+            &operator,
+            None,
+            "token.create",
+            json!({ "name": token.name }),
+        )
+        .await;
     let mut answer = token_body(&token);
     answer["token"] = text.expose().into();
     Ok((StatusCode::CREATED, Json(answer)))
@@ -60,6 +67,13 @@ pub(super) async fn revoke(
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let token = platform.revoke_token(&id).await?;
-    platform.note(&operator, None, "token.revoke", json!({ "name": token.name })).await;
+    platform
+        .note(
+            &operator,
+            None,
+            "token.revoke",
+            json!({ "name": token.name }),
+        )
+        .await;
     Ok(Json(token_body(&token)))
 }

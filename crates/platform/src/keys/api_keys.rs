@@ -79,7 +79,12 @@ impl StoredApiKey {
 
     /// The text with all but its prefix replaced, for lists.
     pub fn masked(&self) -> String {
-        let hidden = self.value.expose().chars().count().saturating_sub(self.prefix.len());
+        let hidden = self
+            .value
+            .expose()
+            .chars()
+            .count()
+            .saturating_sub(self.prefix.len());
         format!("{}{}", self.prefix, "·".repeat(hidden))
     }
 }
@@ -88,7 +93,9 @@ fn parse_kind(text: &str) -> Result<ApiKeyKind, PlatformError> {
     match text {
         "publishable" => Ok(ApiKeyKind::Publishable),
         "secret" => Ok(ApiKeyKind::Secret),
-        other => Err(PlatformError::internal(format!("unknown kind of API key {other:?}"))),
+        other => Err(PlatformError::internal(format!(
+            "unknown kind of API key {other:?}"
+        ))),
     }
 }
 
@@ -139,7 +146,9 @@ impl Platform {
                        updated_at = now()
                    where project = $1 and id = $2 and revoked_at is null";
         let tables = self.tables().await?;
-        tables.execute(sql, &[&reference.as_str(), &id, &name, &description]).await?;
+        tables
+            .execute(sql, &[&reference.as_str(), &id, &name, &description])
+            .await?;
         self.load_api_key(project, &id.to_string()).await
     }
 
@@ -151,7 +160,10 @@ impl Platform {
         grace: Duration,
     ) -> Result<StoredApiKey, PlatformError> {
         let key = self.load_api_key(project, id_or_name).await?;
-        self.tables().await?.execute(REVOKE, &[&key.id, &grace.as_secs_f64()]).await?;
+        self.tables()
+            .await?
+            .execute(REVOKE, &[&key.id, &grace.as_secs_f64()])
+            .await?;
         Ok(key)
     }
 
@@ -164,11 +176,16 @@ impl Platform {
     ) -> Result<StoredApiKey, PlatformError> {
         let old = self.load_api_key(project, id_or_name).await?;
         let reference = self.load_project(project).await?.reference;
-        let request =
-            ApiKeyRequest { kind: old.kind, name: old.name, description: old.description };
+        let request = ApiKeyRequest {
+            kind: old.kind,
+            name: old.name,
+            description: old.description,
+        };
         let mut admin = self.admin().await?;
         let transaction = admin.transaction().await?;
-        transaction.execute(REVOKE, &[&old.id, &grace.as_secs_f64()]).await?;
+        transaction
+            .execute(REVOKE, &[&old.id, &grace.as_secs_f64()])
+            .await?;
         let new = insert(&self.0.instance_key, &transaction, &reference, &request).await?;
         transaction.commit().await?;
         Ok(new)
@@ -189,7 +206,9 @@ impl Platform {
         });
         match (found.next(), found.next()) {
             (Some(key), None) => Ok(key),
-            (None, _) => Err(PlatformError::NotFound(format!("There is no API key {id_or_name}"))),
+            (None, _) => Err(PlatformError::NotFound(format!(
+                "There is no API key {id_or_name}"
+            ))),
             (Some(_), Some(_)) => Err(PlatformError::Invalid(format!(
                 "There is a publishable and a secret key named {id_or_name}; say \
                  publishable/{id_or_name} or secret/{id_or_name}"
@@ -205,7 +224,9 @@ pub(super) async fn list(
 ) -> Result<Vec<StoredApiKey>, PlatformError> {
     let sql = format!("{LIVE} order by created_at, kind");
     let rows = client.query(&sql, &[&reference.as_str()]).await?;
-    rows.iter().map(|row| StoredApiKey::from_row(row, instance_key, reference)).collect()
+    rows.iter()
+        .map(|row| StoredApiKey::from_row(row, instance_key, reference))
+        .collect()
 }
 
 pub(super) async fn insert(
@@ -248,7 +269,9 @@ pub(super) async fn insert(
 
 fn check_name(name: &str) -> Result<(), PlatformError> {
     let mut bytes = name.bytes();
-    let starts_well = bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b == b'_');
+    let starts_well = bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_lowercase() || b == b'_');
     let goes_on_well = bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     if (4..=64).contains(&name.len()) && starts_well && goes_on_well {
         Ok(())

@@ -40,7 +40,10 @@ impl Platform {
     ) -> Result<(), PlatformError> {
         let reference = self.load_project(project).await?.reference;
         let sql = "update platform.projects set legacy_keys_enabled = $2 where ref = $1";
-        self.tables().await?.execute(sql, &[&reference.as_str(), &enabled]).await?;
+        self.tables()
+            .await?
+            .execute(sql, &[&reference.as_str(), &enabled])
+            .await?;
         Ok(())
     }
 
@@ -57,7 +60,10 @@ impl Platform {
         let sealed =
             Sealed::JwtSecret.seal(&self.0.instance_key, reference, &generate_jwt_secret());
         let sql = "update platform.projects set sealed_jwt_secret = $2 where ref = $1";
-        self.tables().await?.execute(sql, &[&reference.as_str(), &sealed]).await?;
+        self.tables()
+            .await?
+            .execute(sql, &[&reference.as_str(), &sealed])
+            .await?;
         self.legacy_keys(project).await
     }
 }
@@ -89,8 +95,14 @@ pub(super) async fn load(
     let issued_at = row.get::<_, OffsetDateTime>("created_at").unix_timestamp();
     let issue = |role| {
         let expires_at = issued_at + LEGACY_KEY_LIFETIME;
-        issue_legacy_key(&jwt_secret, role, Some(reference.as_str()), issued_at, expires_at)
-            .map_err(|error| PlatformError::Internal(Box::new(error)))
+        issue_legacy_key(
+            &jwt_secret,
+            role,
+            Some(reference.as_str()),
+            issued_at,
+            expires_at,
+        )
+        .map_err(|error| PlatformError::Internal(Box::new(error)))
     };
     let anon = match given.and_then(|given| given.anon_key.clone()) {
         Some(key) => key,
@@ -100,5 +112,10 @@ pub(super) async fn load(
         Some(key) => key,
         None => issue(SERVICE_ROLE)?,
     };
-    Ok(LegacyKeys { jwt_secret, anon, service_role, enabled: row.get("legacy_keys_enabled") })
+    Ok(LegacyKeys {
+        jwt_secret,
+        anon,
+        service_role,
+        enabled: row.get("legacy_keys_enabled"),
+    })
 }

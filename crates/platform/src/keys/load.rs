@@ -37,7 +37,11 @@ pub(crate) async fn load_keys(
             .map(|key| credential_hash(key.expose()))
             .to_vec(),
     };
-    Ok(ProjectKeys { keyset, api_keys: by_hash, disabled_legacy })
+    Ok(ProjectKeys {
+        keyset,
+        api_keys: by_hash,
+        disabled_legacy,
+    })
 }
 
 fn build_keyset(
@@ -58,7 +62,9 @@ fn build_keyset(
         };
         builder = builder.signing_key(key, status);
     }
-    builder.build().map_err(|error| PlatformError::Internal(Box::new(error)))
+    builder
+        .build()
+        .map_err(|error| PlatformError::Internal(Box::new(error)))
 }
 
 /// Given keys are taken by their text, whatever form they have.
@@ -73,10 +79,18 @@ fn accept_given(
             by_hash.insert(credential_hash(key.expose()), Arc::new(entry));
         }
     };
-    accept(&given.publishable_key, "auth.publishable_key", ApiKeyKind::Publishable);
+    accept(
+        &given.publishable_key,
+        "auth.publishable_key",
+        ApiKeyKind::Publishable,
+    );
     accept(&given.secret_key, "auth.secret_key", ApiKeyKind::Secret);
     if legacy_enabled {
         accept(&given.anon_key, "auth.anon_key", ApiKeyKind::Publishable);
-        accept(&given.service_role_key, "auth.service_role_key", ApiKeyKind::Secret);
+        accept(
+            &given.service_role_key,
+            "auth.service_role_key",
+            ApiKeyKind::Secret,
+        );
     }
 }

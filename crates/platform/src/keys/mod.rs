@@ -31,7 +31,11 @@ pub(crate) async fn insert_first_keys(
     reference: &ProjectRef,
 ) -> Result<(), PlatformError> {
     for kind in [ApiKeyKind::Publishable, ApiKeyKind::Secret] {
-        let request = ApiKeyRequest { kind, name: FIRST_KEY_NAME.to_owned(), description: None };
+        let request = ApiKeyRequest {
+            kind,
+            name: FIRST_KEY_NAME.to_owned(),
+            description: None,
+        };
         api_keys::insert(instance_key, transaction, reference, &request).await?;
     }
     for status in [KeyStatus::InUse, KeyStatus::Standby] {

@@ -57,7 +57,11 @@ impl Platform {
             "select {COLUMNS} from platform.signing_keys where project = $1
              order by created_at desc, id"
         );
-        let rows = self.tables().await?.query(&sql, &[&reference.as_str()]).await?;
+        let rows = self
+            .tables()
+            .await?
+            .query(&sql, &[&reference.as_str()])
+            .await?;
         rows.iter().map(StoredSigningKey::from_row).collect()
     }
 
@@ -81,7 +85,15 @@ impl Platform {
             }
         };
         let tables = self.tables().await?;
-        insert(&self.0.instance_key, &**tables, &reference, id, &key, KeyStatus::Standby).await?;
+        insert(
+            &self.0.instance_key,
+            &**tables,
+            &reference,
+            id,
+            &key,
+            KeyStatus::Standby,
+        )
+        .await?;
         self.load_signing_key(project, id).await
     }
 
@@ -93,10 +105,17 @@ impl Platform {
         let keys = self.list_signing_keys(project).await?;
         let next = match keys.iter().rfind(|key| key.status == KeyStatus::Standby) {
             Some(key) => key.id,
-            None => self.create_signing_key(project, Algorithm::Es256, None).await?.id,
+            None => {
+                self.create_signing_key(project, Algorithm::Es256, None)
+                    .await?
+                    .id
+            }
         };
-        let promoted = self.set_signing_key_status(project, next, KeyStatus::InUse).await?;
-        self.create_signing_key(project, Algorithm::Es256, None).await?;
+        let promoted = self
+            .set_signing_key_status(project, next, KeyStatus::InUse)
+            .await?;
+        self.create_signing_key(project, Algorithm::Es256, None)
+            .await?;
         Ok(promoted)
     }
 
@@ -163,7 +182,9 @@ pub(super) async fn open_all(
     let sql = "select status, sealed_jwk from platform.signing_keys
                where project = $1 and status <> 'revoked' order by created_at desc, id";
     let rows = client.query(sql, &[&reference.as_str()]).await?;
-    rows.iter().map(|row| open(row, instance_key, reference)).collect()
+    rows.iter()
+        .map(|row| open(row, instance_key, reference))
+        .collect()
 }
 
 fn open(

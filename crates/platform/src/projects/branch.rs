@@ -10,7 +10,9 @@ use time::OffsetDateTime;
 use tokio_postgres::{Client, Row};
 use uuid::Uuid;
 
-use super::{NewProject, ProjectRow, create::checked_name, insert_project, new_project_secrets, row};
+use super::{
+    NewProject, ProjectRow, create::checked_name, insert_project, new_project_secrets, row,
+};
 use crate::{
     Platform, PlatformError,
     databases::{self, SessionKind},
@@ -71,7 +73,10 @@ impl Branch {
             git_branch: row.get("git_branch"),
             persistent: row.get("persistent"),
             with_data: row.get("with_data"),
-            status: row.get::<_, &str>("status").parse().map_err(PlatformError::internal)?,
+            status: row
+                .get::<_, &str>("status")
+                .parse()
+                .map_err(PlatformError::internal)?,
             created_at: row.get("created_at"),
             updated_at: row.get("updated_at"),
         })
@@ -86,7 +91,11 @@ impl Platform {
             "select {COLUMNS} where b.parent_ref = $1 and p.status <> 'REMOVED'
              order by b.created_at, b.name"
         );
-        let rows = self.tables().await?.query(&sql, &[&parent.as_str()]).await?;
+        let rows = self
+            .tables()
+            .await?
+            .query(&sql, &[&parent.as_str()])
+            .await?;
         rows.iter().map(Branch::from_row).collect()
     }
 
@@ -95,7 +104,9 @@ impl Platform {
         let sql = format!("select {COLUMNS} where b.id::text = $1 or b.ref = $1");
         match self.tables().await?.query_opt(&sql, &[&id_or_ref]).await? {
             Some(row) => Branch::from_row(&row),
-            None => Err(PlatformError::NotFound(format!("There is no branch {id_or_ref}"))),
+            None => Err(PlatformError::NotFound(format!(
+                "There is no branch {id_or_ref}"
+            ))),
         }
     }
 
@@ -108,7 +119,9 @@ impl Platform {
         let name = checked_name(&request.name)?;
         let source = self.load_project(parent).await?;
         if source.kind == ProjectKind::Platform {
-            return Err(PlatformError::Conflict("Project zero cannot be branched".to_owned()));
+            return Err(PlatformError::Conflict(
+                "Project zero cannot be branched".to_owned(),
+            ));
         }
         let reference = ProjectRef::generate();
         let secrets = new_project_secrets(None);
@@ -127,7 +140,9 @@ impl Platform {
         insert_branch(&transaction, &reference, &source.reference, name, request).await?;
         transaction.commit().await?;
 
-        let copied = self.copy_source(&source, &reference, request, &secrets.logins).await;
+        let copied = self
+            .copy_source(&source, &reference, request, &secrets.logins)
+            .await;
         if let Err(error) = copied {
             self.clear_away(&reference).await?;
             return Err(error);
@@ -143,7 +158,9 @@ impl Platform {
         request: &BranchRequest,
         logins: &plinth_project::Logins,
     ) -> Result<(), PlatformError> {
-        let project = self.open(&ProjectName::Ref(source.reference.clone())).await?;
+        let project = self
+            .open(&ProjectName::Ref(source.reference.clone()))
+            .await?;
         let _held = match project.db.hold(PATIENCE).await {
             Ok(held) => held,
             Err(DbError::PoolTimeout) => {
@@ -158,7 +175,8 @@ impl Platform {
         };
         let admin = self.admin().await?;
         vacate(&admin, source, request.end_sessions).await?;
-        self.finish_creation(reference, &source.database, logins).await
+        self.finish_creation(reference, &source.database, logins)
+            .await
     }
 
     /// A branch has keys of its own, so the parent's sessions mean nothing there. The work runs
@@ -166,13 +184,18 @@ impl Platform {
     async fn forget_sign_ins(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
         let project = self.open(&ProjectName::Ref(reference.clone())).await?;
         let auth = project.db.as_service(Service::Auth).await?;
-        auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens").await?;
+        auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens")
+            .await?;
         Ok(())
     }
 }
 
 async fn vacate(admin: &Client, source: &ProjectRow, force: bool) -> Result<(), PlatformError> {
-    let kind = if force { SessionKind::Any } else { SessionKind::IdlePooled };
+    let kind = if force {
+        SessionKind::Any
+    } else {
+        SessionKind::IdlePooled
+    };
     databases::end_sessions(admin, &source.database, kind).await?;
     let others = databases::foreign_sessions(admin, &source.database).await?;
     if others.is_empty() {
@@ -200,11 +223,19 @@ async fn insert_branch(
     let inserted = transaction
         .execute(
             sql,
-            &[&reference.as_str(), &parent.as_str(), &name, &request.git_branch, &request.persistent],
+            &[
+                &reference.as_str(),
+                &parent.as_str(),
+                &name,
+                &request.git_branch,
+                &request.persistent,
+            ],
         )
         .await?;
     match inserted {
-        0 => Err(PlatformError::Conflict(format!("There is already a branch named {name:?}"))),
+        0 => Err(PlatformError::Conflict(format!(
+            "There is already a branch named {name:?}"
+        ))),
         _ => Ok(()),
     }
 }

@@ -34,7 +34,10 @@ pub(crate) fn new_project_secrets(owner_password: Option<&str>) -> ProjectSecret
     if let Some(password) = owner_password {
         logins.owner = Secret::new(password);
     }
-    ProjectSecrets { logins, jwt_secret: generate_jwt_secret() }
+    ProjectSecrets {
+        logins,
+        jwt_secret: generate_jwt_secret(),
+    }
 }
 
 impl Platform {
@@ -45,7 +48,10 @@ impl Platform {
     ) -> Result<ProjectRow, PlatformError> {
         let name = checked_name(&request.name)?;
         let reference = ProjectRef::generate();
-        let password = request.database_password.as_deref().filter(|text| !text.is_empty());
+        let password = request
+            .database_password
+            .as_deref()
+            .filter(|text| !text.is_empty());
         if password.is_some() && !self.0.owns_default_database {
             // There, whoever knows it could also connect to databases that are open to all roles.
             return Err(PlatformError::Invalid(
@@ -70,8 +76,10 @@ impl Platform {
         insert_project(&self.0.instance_key, &transaction, &project).await?;
         transaction.commit().await?;
 
-        self.finish_creation(&reference, databases::TEMPLATE, &secrets.logins).await?;
-        self.load_project(&plinth_project::ProjectName::Ref(reference)).await
+        self.finish_creation(&reference, databases::TEMPLATE, &secrets.logins)
+            .await?;
+        self.load_project(&plinth_project::ProjectName::Ref(reference))
+            .await
     }
 
     /// Makes the database and the logins of a row that is there, or clears all of it away.
@@ -81,14 +89,17 @@ impl Platform {
         template: &str,
         project_logins: &Logins,
     ) -> Result<(), PlatformError> {
-        let made = self.make_database(reference, template, project_logins).await;
+        let made = self
+            .make_database(reference, template, project_logins)
+            .await;
         if let Err(error) = made {
             if let Err(cleaning) = self.clear_away(reference).await {
                 tracing::warn!(project = %reference, "left for the next start to clear: {cleaning}");
             }
             return Err(error);
         }
-        self.set_status(reference, ProjectStatus::ActiveHealthy).await?;
+        self.set_status(reference, ProjectStatus::ActiveHealthy)
+            .await?;
         Ok(())
     }
 
@@ -102,7 +113,11 @@ impl Platform {
         databases::create_from(&admin, reference.as_str(), template).await?;
         let cluster = &self.0.cluster;
         let mut sql = logins::create_sql(cluster, reference, project_logins);
-        sql.push_str(&logins::open_database_sql(cluster, reference, reference.as_str()));
+        sql.push_str(&logins::open_database_sql(
+            cluster,
+            reference,
+            reference.as_str(),
+        ));
         Ok(admin.batch_execute(&sql).await?)
     }
 }
@@ -123,7 +138,14 @@ pub(crate) async fn insert_project(
     transaction: &Transaction<'_>,
     project: &NewProject<'_>,
 ) -> Result<(), PlatformError> {
-    let NewProject { reference, name, database, region, secrets, .. } = project;
+    let NewProject {
+        reference,
+        name,
+        database,
+        region,
+        secrets,
+        ..
+    } = project;
     let logins = SealedLogins::seal(instance_key, reference, &secrets.logins);
     let jwt_secret = Sealed::JwtSecret.seal(instance_key, reference, &secrets.jwt_secret);
     let kind = match project.kind {

@@ -18,11 +18,14 @@ impl Platform {
         match project.kind {
             ProjectKind::Ordinary => {}
             ProjectKind::Platform => {
-                return Err(PlatformError::Conflict("Project zero cannot be deleted".to_owned()));
+                return Err(PlatformError::Conflict(
+                    "Project zero cannot be deleted".to_owned(),
+                ));
             }
             ProjectKind::Default => {
                 return Err(PlatformError::Conflict(
-                    "The default project cannot be deleted; `plinth db reset` empties it".to_owned(),
+                    "The default project cannot be deleted; `plinth db reset` empties it"
+                        .to_owned(),
                 ));
             }
         }
@@ -37,7 +40,8 @@ impl Platform {
         if purge {
             self.purge(&project.reference).await?;
         } else if project.status != ProjectStatus::Removed {
-            self.set_status(&project.reference, ProjectStatus::Removed).await?;
+            self.set_status(&project.reference, ProjectStatus::Removed)
+                .await?;
             self.shut(&project.reference, &project.database).await?;
         }
         Ok(project)
@@ -86,11 +90,16 @@ impl Platform {
     /// can at least never be used again.
     async fn drop_login(&self, admin: &Client, role: &str) -> Result<(), PlatformError> {
         let name = QuotedIdent::new(role);
-        let Err(error) = admin.batch_execute(&format!("drop role if exists {name}")).await else {
+        let Err(error) = admin
+            .batch_execute(&format!("drop role if exists {name}"))
+            .await
+        else {
             return Ok(());
         };
         tracing::warn!("role {role} stays, locked: {}", plinth_db::describe(&error));
-        Ok(admin.batch_execute(&format!("alter role {name} nologin password null")).await?)
+        Ok(admin
+            .batch_execute(&format!("alter role {name} nologin password null"))
+            .await?)
     }
 
     async fn live_branch_names(
@@ -102,7 +111,11 @@ impl Platform {
                    join platform.projects p on p.ref = b.ref
                    where b.parent_ref = $1 and p.status <> 'REMOVED'
                    order by b.name";
-        let rows = self.tables().await?.query(sql, &[&reference.as_str()]).await?;
+        let rows = self
+            .tables()
+            .await?
+            .query(sql, &[&reference.as_str()])
+            .await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 }

@@ -15,7 +15,10 @@ impl Platform {
         let mut healed = Vec::new();
         for row in &rows {
             self.clear_away(&row::parse_ref(row.get(0))?).await?;
-            healed.push(format!("cleared away the half-created project {}", row.get::<_, &str>(1)));
+            healed.push(format!(
+                "cleared away the half-created project {}",
+                row.get::<_, &str>(1)
+            ));
         }
         if alone {
             healed.extend(self.drop_leftovers().await?);

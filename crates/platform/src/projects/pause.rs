@@ -10,7 +10,9 @@ impl Platform {
     pub async fn pause_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
         let project = self.load_project(name).await?;
         if project.kind == ProjectKind::Platform {
-            return Err(PlatformError::Conflict("Project zero cannot be paused".to_owned()));
+            return Err(PlatformError::Conflict(
+                "Project zero cannot be paused".to_owned(),
+            ));
         }
         match project.status {
             ProjectStatus::Inactive => return Ok(project),
@@ -22,7 +24,8 @@ impl Platform {
                 )));
             }
         }
-        self.set_status(&project.reference, ProjectStatus::Inactive).await?;
+        self.set_status(&project.reference, ProjectStatus::Inactive)
+            .await?;
         self.shut(&project.reference, &project.database).await?;
         self.load_project(name).await
     }
@@ -44,7 +47,8 @@ impl Platform {
             let admin = self.admin().await?;
             databases::allow_connections(&admin, &project.database, true).await?;
         }
-        self.set_status(&project.reference, ProjectStatus::ActiveHealthy).await?;
+        self.set_status(&project.reference, ProjectStatus::ActiveHealthy)
+            .await?;
         self.load_project(name).await
     }
 

@@ -14,7 +14,9 @@ impl Platform {
     pub async fn reset_database(&self, name: &ProjectName) -> Result<(), PlatformError> {
         let row = self.load_project(name).await?;
         if row.kind == ProjectKind::Platform {
-            return Err(PlatformError::Conflict("Project zero cannot be reset".to_owned()));
+            return Err(PlatformError::Conflict(
+                "Project zero cannot be reset".to_owned(),
+            ));
         }
         if row.kind == ProjectKind::Default && !self.0.owns_default_database {
             return Err(PlatformError::Conflict(

@@ -42,16 +42,23 @@ impl ProjectRow {
             organization: row.get("organization"),
             database: row.get("database"),
             kind: parse_kind(row.get("kind"))?,
-            status: row.get::<_, &str>("status").parse().map_err(PlatformError::internal)?,
+            status: row
+                .get::<_, &str>("status")
+                .parse()
+                .map_err(PlatformError::internal)?,
             region_label: row.get("region_label"),
             created_at: row.get("created_at"),
-            parent: row.get::<_, Option<&str>>("parent_ref").map(parse_ref).transpose()?,
+            parent: row
+                .get::<_, Option<&str>>("parent_ref")
+                .map(parse_ref)
+                .transpose()?,
         })
     }
 }
 
 pub(crate) fn parse_ref(text: &str) -> Result<ProjectRef, PlatformError> {
-    text.parse().map_err(|error| PlatformError::Internal(Box::new(error)))
+    text.parse()
+        .map_err(|error| PlatformError::Internal(Box::new(error)))
 }
 
 pub(crate) fn parse_kind(text: &str) -> Result<ProjectKind, PlatformError> {
@@ -59,13 +66,18 @@ pub(crate) fn parse_kind(text: &str) -> Result<ProjectKind, PlatformError> {
         "platform" => Ok(ProjectKind::Platform),
         "default" => Ok(ProjectKind::Default),
         "ordinary" => Ok(ProjectKind::Ordinary),
-        other => Err(PlatformError::internal(format!("unknown project kind {other:?}"))),
+        other => Err(PlatformError::internal(format!(
+            "unknown project kind {other:?}"
+        ))),
     }
 }
 
 impl Platform {
     /// All projects that are not in the trash, oldest first; project zero only when asked for.
-    pub async fn list_projects(&self, with_platform: bool) -> Result<Vec<ProjectRow>, PlatformError> {
+    pub async fn list_projects(
+        &self,
+        with_platform: bool,
+    ) -> Result<Vec<ProjectRow>, PlatformError> {
         let sql = format!(
             "select {COLUMNS} where p.status <> 'REMOVED' and (p.kind <> 'platform' or $1)
              order by p.created_at, p.ref"
@@ -91,7 +103,10 @@ impl Platform {
                        deleted_at = case when $2 = 'REMOVED' then now() end,
                        version = version + 1
                    where ref = $1";
-        self.tables().await?.execute(sql, &[&reference.as_str(), &status.as_str()]).await?;
+        self.tables()
+            .await?
+            .execute(sql, &[&reference.as_str(), &status.as_str()])
+            .await?;
         Ok(())
     }
 }
@@ -117,7 +132,10 @@ impl Platform {
         let name = super::create::checked_name(name)?;
         let reference = self.load_project(project).await?.reference;
         let sql = "update platform.projects set name = $2, version = version + 1 where ref = $1";
-        self.tables().await?.execute(sql, &[&reference.as_str(), &name]).await?;
+        self.tables()
+            .await?
+            .execute(sql, &[&reference.as_str(), &name])
+            .await?;
         self.load_project(project).await
     }
 }

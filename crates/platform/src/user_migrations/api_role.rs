@@ -23,7 +23,9 @@ pub(super) fn in_database(statement: &str, database: &str) -> Option<MovedStatem
     let mut rest = statement;
     take_word(&mut rest, "alter")?;
     take_word(&mut rest, "role").or_else(|| take_word(&mut rest, "user"))?;
-    let role = API_ROLES.iter().find(|role| take_name(&mut rest, role).is_some())?;
+    let role = API_ROLES
+        .iter()
+        .find(|role| take_name(&mut rest, role).is_some())?;
     let action = rest.trim_start();
     let mut name = action;
     take_word(&mut name, "set").or_else(|| take_word(&mut name, "reset"))?;
@@ -38,7 +40,9 @@ pub(super) fn in_database(statement: &str, database: &str) -> Option<MovedStatem
 fn setting_name(text: &str) -> String {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_alphanumeric() || "_.\"$".contains(c)));
-    text[..end.unwrap_or(text.len())].replace('"', "").to_ascii_lowercase()
+    text[..end.unwrap_or(text.len())]
+        .replace('"', "")
+        .to_ascii_lowercase()
 }
 
 fn take_word(rest: &mut &str, word: &str) -> Option<()> {
@@ -70,9 +74,18 @@ mod tests {
     #[test]
     fn the_setting_is_named_whatever_its_spelling() {
         for (statement, expected) in [
-            ("alter role anon set statement_timeout = '3s'", "statement_timeout"),
-            ("alter role anon set \"Statement_Timeout\" to 3", "statement_timeout"),
-            ("alter role anon set pgrst.db_schemas='a'", "pgrst.db_schemas"),
+            (
+                "alter role anon set statement_timeout = '3s'",
+                "statement_timeout",
+            ),
+            (
+                "alter role anon set \"Statement_Timeout\" to 3",
+                "statement_timeout",
+            ),
+            (
+                "alter role anon set pgrst.db_schemas='a'",
+                "pgrst.db_schemas",
+            ),
             ("alter role anon reset all", "all"),
         ] {
             let moved = in_database(statement, "postgres").expect(statement);
@@ -84,13 +97,18 @@ mod tests {
     fn settings_of_api_roles_are_moved_into_the_database() {
         check(
             "alter role authenticator set pgrst.db_schemas = 'public, api'",
-            Some(r#"alter role authenticator in database "postgres" set pgrst.db_schemas = 'public, api'"#),
+            Some(
+                r#"alter role authenticator in database "postgres" set pgrst.db_schemas = 'public, api'"#,
+            ),
         );
         check(
             "ALTER ROLE \"anon\" SET statement_timeout TO '10s'",
             Some(r#"alter role anon in database "postgres" SET statement_timeout TO '10s'"#),
         );
-        check("alter role anon reset all", Some(r#"alter role anon in database "postgres" reset all"#));
+        check(
+            "alter role anon reset all",
+            Some(r#"alter role anon in database "postgres" reset all"#),
+        );
     }
 
     #[test]

@@ -38,8 +38,18 @@ pub struct MigrationFailure {
 
 impl std::fmt::Display for MigrationFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, statement, message, sqlstate, .. } = self;
-        write!(f, "{file}:{line}: {message} (SQLSTATE {sqlstate}, statement {statement})")?;
+        let Self {
+            file,
+            line,
+            statement,
+            message,
+            sqlstate,
+            ..
+        } = self;
+        write!(
+            f,
+            "{file}:{line}: {message} (SQLSTATE {sqlstate}, statement {statement})"
+        )?;
         if let Some(detail) = &self.detail {
             write!(f, "\n  {detail}")?;
         }
@@ -82,7 +92,8 @@ impl MigrationFailure {
             _ => first_line(statement) + before.matches('\n').count(),
         };
         let own_hint = (db.code().code() == "25001").then(|| {
-            "start the file with the line `-- plinth: no-transaction` to run it outside one".to_owned()
+            "start the file with the line `-- plinth: no-transaction` to run it outside one"
+                .to_owned()
         });
         Some(Self {
             file: file.to_owned(),
@@ -110,11 +121,15 @@ impl Platform {
         name: &ProjectName,
     ) -> Result<Vec<AppliedMigration>, PlatformError> {
         let client = self.open(name).await?.db.as_owner().await?;
-        let sql = "select version, name from supabase_migrations.schema_migrations order by version";
+        let sql =
+            "select version, name from supabase_migrations.schema_migrations order by version";
         let rows = client.query(sql, &[]).await?;
         Ok(rows
             .iter()
-            .map(|row| AppliedMigration { version: row.get(0), name: row.get(1) })
+            .map(|row| AppliedMigration {
+                version: row.get(0),
+                name: row.get(1),
+            })
             .collect())
     }
 
@@ -141,7 +156,10 @@ impl Platform {
             let transaction = owner.transaction().await?;
             run_statements(transaction.client(), file, &plan.own).await?;
             record(transaction.client(), file, &statements).await?;
-            transaction.commit().await.map_err(|error| failed_at_end(file, &statements, error))?;
+            transaction
+                .commit()
+                .await
+                .map_err(|error| failed_at_end(file, &statements, error))?;
         }
         run_for_api_roles(&project, &mut plan).await?;
         Ok(plan.notices)
@@ -161,7 +179,11 @@ impl<'a> Plan<'a> {
         statements: &'a [Statement<'a>],
         database: &str,
     ) -> Result<Self, PlatformError> {
-        let mut plan = Self { own: Vec::new(), for_api_roles: Vec::new(), notices: Vec::new() };
+        let mut plan = Self {
+            own: Vec::new(),
+            for_api_roles: Vec::new(),
+            notices: Vec::new(),
+        };
         for (index, statement) in statements.iter().enumerate() {
             if let Some(moved) = api_role::in_database(statement.code, database) {
                 plan.for_api_roles.push(moved);
@@ -200,7 +222,10 @@ enum Control {
 }
 
 fn transaction_control(code: &str) -> Control {
-    let words: Vec<String> = code.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let words: Vec<String> = code
+        .split_whitespace()
+        .map(str::to_ascii_lowercase)
+        .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["begin", ..] | ["start", "transaction", ..] => Control::LeftOut,
@@ -237,9 +262,8 @@ fn failed_at_end(
     error: tokio_postgres::Error,
 ) -> PlatformError {
     let last = statements.last();
-    let failure = last.and_then(|last| {
-        MigrationFailure::new(&file.to_string(), statements.len(), last, &error)
-    });
+    let failure = last
+        .and_then(|last| MigrationFailure::new(&file.to_string(), statements.len(), last, &error));
     match failure {
         Some(failure) => PlatformError::MigrationFailed(Box::new(failure)),
         None => error.into(),
@@ -247,7 +271,8 @@ fn failed_at_end(
 }
 
 async fn is_applied(client: &Client, version: &str) -> Result<bool, PlatformError> {
-    let sql = "select exists (select from supabase_migrations.schema_migrations where version = $1)";
+    let sql =
+        "select exists (select from supabase_migrations.schema_migrations where version = $1)";
     Ok(client.query_one(sql, &[&version]).await?.get(0))
 }
 
@@ -257,11 +282,15 @@ async fn record(
     statements: &[Statement<'_>],
 ) -> Result<(), PlatformError> {
     // The file may have changed these; the history stands where it always stands.
-    client.batch_execute("reset role; reset search_path").await?;
+    client
+        .batch_execute("reset role; reset search_path")
+        .await?;
     let texts: Vec<&str> = statements.iter().map(|statement| statement.text).collect();
     let sql = "insert into supabase_migrations.schema_migrations (version, name, statements)
                values ($1, $2, $3)";
-    client.execute(sql, &[&file.version, &file.name, &texts]).await?;
+    client
+        .execute(sql, &[&file.version, &file.name, &texts])
+        .await?;
     Ok(())
 }
 
@@ -273,8 +302,14 @@ async fn run_for_api_roles(project: &Project, plan: &mut Plan<'_>) -> Result<(),
     for moved in &plan.for_api_roles {
         let carried_out = match is_everybodys(&admin, &moved.setting).await? {
             // The extended protocol takes one statement only, whatever the text says.
-            true => admin.execute(&moved.sql, &[]).await.map_err(|error| describe(&error)),
-            false => Err(format!("{} is not a setting that users may make", moved.setting)),
+            true => admin
+                .execute(&moved.sql, &[])
+                .await
+                .map_err(|error| describe(&error)),
+            false => Err(format!(
+                "{} is not a setting that users may make",
+                moved.setting
+            )),
         };
         let sql = &moved.sql;
         plan.notices.push(match carried_out {
@@ -291,7 +326,10 @@ async fn is_everybodys(admin: &Client, setting: &str) -> Result<bool, PlatformEr
         return Ok(true);
     }
     let sql = "select context = 'user' from pg_catalog.pg_settings where name = $1";
-    let known = admin.query_opt(sql, &[&setting]).await?.map(|row| row.get::<_, bool>(0));
+    let known = admin
+        .query_opt(sql, &[&setting])
+        .await?
+        .map(|row| row.get::<_, bool>(0));
     Ok(known.unwrap_or_else(|| setting.contains('.')))
 }
 
@@ -301,10 +339,20 @@ mod tests {
 
     #[test]
     fn only_plain_transaction_control_is_left_out() {
-        for text in ["begin", "BEGIN isolation level serializable", "Start Transaction", "commit work"] {
+        for text in [
+            "begin",
+            "BEGIN isolation level serializable",
+            "Start Transaction",
+            "commit work",
+        ] {
             assert_eq!(transaction_control(text), Control::LeftOut, "{text}");
         }
-        for text in ["rollback", "abort", "commit and chain", "prepare transaction 'x'"] {
+        for text in [
+            "rollback",
+            "abort",
+            "commit and chain",
+            "prepare transaction 'x'",
+        ] {
             assert_eq!(transaction_control(text), Control::Refused, "{text}");
         }
         for text in ["rollback to savepoint a", "savepoint a", "select 1"] {

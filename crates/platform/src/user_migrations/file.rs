@@ -27,13 +27,19 @@ impl MigrationFile {
         if version.is_empty() || !version.bytes().all(|b| b.is_ascii_digit()) {
             return Err(bad());
         }
-        Ok(Self { version: version.to_owned(), name: name.to_owned(), sql })
+        Ok(Self {
+            version: version.to_owned(),
+            name: name.to_owned(),
+            sql,
+        })
     }
 
     /// Whether the file asks to run outside a transaction, as `create index concurrently` needs.
     pub(super) fn wants_no_transaction(&self) -> bool {
         let first = self.sql.lines().next().unwrap_or_default().trim();
-        first.strip_prefix("--").is_some_and(|comment| comment.trim() == "plinth: no-transaction")
+        first
+            .strip_prefix("--")
+            .is_some_and(|comment| comment.trim() == "plinth: no-transaction")
     }
 }
 
@@ -51,12 +57,21 @@ mod tests {
     fn version_and_name_come_from_the_file_name() {
         let file = MigrationFile::new("20240102030405_add_todos.sql", String::new());
         let file = file.expect("a good name");
-        assert_eq!((file.version.as_str(), file.name.as_str()), ("20240102030405", "add_todos"));
+        assert_eq!(
+            (file.version.as_str(), file.name.as_str()),
+            ("20240102030405", "add_todos")
+        );
     }
 
     #[test]
     fn other_names_are_refused() {
-        for bad in ["README.md", "todo.sql", "_x.sql", "2024a_x.sql", "20240102.sql"] {
+        for bad in [
+            "README.md",
+            "todo.sql",
+            "_x.sql",
+            "2024a_x.sql",
+            "20240102.sql",
+        ] {
             assert!(MigrationFile::new(bad, String::new()).is_err(), "{bad}");
         }
     }

@@ -38,7 +38,11 @@ impl Platform {
         let sql = "select hash from supabase_migrations.seed_files where path = $1";
         if let Some(row) = transaction.query_opt(sql, &[&seed.path]).await? {
             let known = row.get::<_, &str>(0) == hash;
-            return Ok(if known { SeedOutcome::Known } else { SeedOutcome::Changed });
+            return Ok(if known {
+                SeedOutcome::Known
+            } else {
+                SeedOutcome::Changed
+            });
         }
         for (index, statement) in split(&seed.sql).iter().enumerate() {
             if let Err(error) = transaction.batch_execute(statement.text).await {
@@ -49,7 +53,9 @@ impl Platform {
                 });
             }
         }
-        transaction.batch_execute("reset role; reset search_path").await?;
+        transaction
+            .batch_execute("reset role; reset search_path")
+            .await?;
         let sql = "insert into supabase_migrations.seed_files (path, hash) values ($1, $2)";
         transaction.execute(sql, &[&seed.path, &hash]).await?;
         transaction.commit().await?;

@@ -40,7 +40,12 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(sql: &'a str) -> Self {
-        Self { sql, position: 0, first_word: None, words: Words::default() }
+        Self {
+            sql,
+            position: 0,
+            first_word: None,
+            words: Words::default(),
+        }
     }
 
     /// Moves past the next semicolon that ends a statement; returns where the statement ends.
@@ -140,7 +145,9 @@ impl<'a> Scanner<'a> {
 
     fn skip_dollar(&mut self) {
         let rest = self.rest();
-        let tag_end = rest[1..].find(|c| !is_word_char(c)).map_or(rest.len(), |at| at + 1);
+        let tag_end = rest[1..]
+            .find(|c| !is_word_char(c))
+            .map_or(rest.len(), |at| at + 1);
         let starts_with_digit = rest[1..].starts_with(|c: char| c.is_ascii_digit());
         if rest[tag_end..].starts_with('$') && !starts_with_digit {
             let tag = &rest[..=tag_end];
@@ -153,7 +160,9 @@ impl<'a> Scanner<'a> {
 
     fn skip_word(&mut self) {
         let rest = self.rest();
-        let length = rest.find(|c| !is_word_char(c) && c != '$').unwrap_or(rest.len());
+        let length = rest
+            .find(|c| !is_word_char(c) && c != '$')
+            .unwrap_or(rest.len());
         self.words.see(&rest[..length]);
         self.position += length;
     }
@@ -223,21 +232,39 @@ mod tests {
 
     #[test]
     fn quotes_hide_semicolons() {
-        check("select 'a;b''c;'; select 2", &["select 'a;b''c;'", "select 2"]);
-        check(r"select E'a\';b'; select 2", &[r"select E'a\';b'", "select 2"]);
-        check(r#"select "a;b"; select 2"#, &[r#"select "a;b""#, "select 2"]);
-        check("do $$ begin; end $$; select 2", &["do $$ begin; end $$", "select 2"]);
-        check("do $x$ $$;$$ ; $x$; select 2", &["do $x$ $$;$$ ; $x$", "select 2"]);
+        check(
+            "select 'a;b''c;'; select 2",
+            &["select 'a;b''c;'", "select 2"],
+        );
+        check(
+            r"select E'a\';b'; select 2",
+            &[r"select E'a\';b'", "select 2"],
+        );
+        check(
+            r#"select "a;b"; select 2"#,
+            &[r#"select "a;b""#, "select 2"],
+        );
+        check(
+            "do $$ begin; end $$; select 2",
+            &["do $$ begin; end $$", "select 2"],
+        );
+        check(
+            "do $x$ $$;$$ ; $x$; select 2",
+            &["do $x$ $$;$$ ; $x$", "select 2"],
+        );
         check("select $1; select 2", &["select $1", "select 2"]);
     }
 
     #[test]
     fn comments_hide_semicolons_and_stay() {
-        check("-- a;b\nselect 1; select 2", &["-- a;b\nselect 1", "select 2"]);
-        check("/* a; /* b; */ c; */ select 1; select 2", &[
-            "/* a; /* b; */ c; */ select 1",
-            "select 2",
-        ]);
+        check(
+            "-- a;b\nselect 1; select 2",
+            &["-- a;b\nselect 1", "select 2"],
+        );
+        check(
+            "/* a; /* b; */ c; */ select 1; select 2",
+            &["/* a; /* b; */ c; */ select 1", "select 2"],
+        );
     }
 
     #[test]
@@ -251,7 +278,10 @@ mod tests {
 
     #[test]
     fn begin_outside_a_routine_is_an_ordinary_word() {
-        check("begin; select 1; end; select 2", &["begin", "select 1", "end", "select 2"]);
+        check(
+            "begin; select 1; end; select 2",
+            &["begin", "select 1", "end", "select 2"],
+        );
     }
 
     #[test]
@@ -263,7 +293,19 @@ mod tests {
 
     #[test]
     fn unfinished_text_does_not_panic() {
-        for sql in ["'", "\"", "$", "$a", "$$", "/*", "--", "E'\\", "(", "select $é$", "\u{feff}"] {
+        for sql in [
+            "'",
+            "\"",
+            "$",
+            "$a",
+            "$$",
+            "/*",
+            "--",
+            "E'\\",
+            "(",
+            "select $é$",
+            "\u{feff}",
+        ] {
             split(sql);
         }
     }

@@ -36,7 +36,11 @@ impl TestPlatform {
 
     /// The same platform again, as after a restart of the process.
     pub async fn restart(self) -> Self {
-        let Self { default_database, instance_key, .. } = self;
+        let Self {
+            default_database,
+            instance_key,
+            ..
+        } = self;
         Self::start_on(default_database, instance_key, GivenKeys::default()).await
     }
 
@@ -86,8 +90,15 @@ impl TestPlatform {
 
     /// A new project, by its name.
     pub async fn project(&self, name: &str) -> ProjectName {
-        let request = ProjectRequest { name: name.to_owned(), ..ProjectRequest::default() };
-        let row = self.platform.create_project(&request).await.expect("a project");
+        let request = ProjectRequest {
+            name: name.to_owned(),
+            ..ProjectRequest::default()
+        };
+        let row = self
+            .platform
+            .create_project(&request)
+            .await
+            .expect("a project");
         assert_eq!(row.kind, ProjectKind::Ordinary);
         ProjectName::Ref(row.reference)
     }
@@ -99,13 +110,20 @@ impl TestPlatform {
     /// Whoever shows this as a bearer.
     pub fn caller(project: &Project, bearer: &str) -> Result<Caller, plinth_project::CallerError> {
         let mut headers = http::HeaderMap::new();
-        headers.insert("authorization", format!("Bearer {bearer}").parse().expect("a header"));
+        headers.insert(
+            "authorization",
+            format!("Bearer {bearer}").parse().expect("a header"),
+        );
         Credentials::read(project, &headers, None, now()).caller()
     }
 
     /// The server as one of the project's login roles sees it.
     pub async fn login(&self, user: &str, password: &str, database: &str) -> Target {
-        TestServer::shared().await.admin().login(user, password).database(database)
+        TestServer::shared()
+            .await
+            .admin()
+            .login(user, password)
+            .database(database)
     }
 }
 
@@ -115,7 +133,10 @@ async fn registry(platform: &Platform, logs: &LogStore, schemas: Vec<MigrationSe
         admin: TestServer::shared().await.admin(),
         cluster: platform.cluster().clone(),
         schemas,
-        pool: PoolConfig { size: 4, ..PoolConfig::default() },
+        pool: PoolConfig {
+            size: 4,
+            ..PoolConfig::default()
+        },
         logs: logs.clone(),
         settings_for: Box::new(|record| {
             let loaded = Loader::new().stored(record.settings.clone()).load()?;

@@ -39,7 +39,12 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "PLINTH_API_URL", value_name = "URL")]
     pub(crate) api_url: Option<String>,
     /// Which project: its ref, `default` or `platform`.
-    #[arg(long = "ref", global = true, default_value = "default", value_name = "REF")]
+    #[arg(
+        long = "ref",
+        global = true,
+        default_value = "default",
+        value_name = "REF"
+    )]
     pub(crate) reference: String,
     /// How results are printed.
     #[arg(short, long, global = true, value_enum, default_value_t = Format::Pretty)]
@@ -115,7 +120,12 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) host: Option<IpAddr>,
     /// Use this PostgreSQL (15 or later) instead of a private one.
-    #[arg(long, env = "PLINTH_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    #[arg(
+        long,
+        env = "PLINTH_DATABASE_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     pub(crate) database_url: Option<String>,
     /// Leave supabase/migrations and the seed alone.
     #[arg(long)]
@@ -177,7 +187,10 @@ impl FromStr for Assignment {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-        Ok(Self { name: name.trim().to_owned(), value: value.to_owned() })
+        Ok(Self {
+            name: name.trim().to_owned(),
+            value: value.to_owned(),
+        })
     }
 }
 

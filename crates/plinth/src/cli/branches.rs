@@ -21,10 +21,18 @@ const COLUMNS: &[(&str, &str)] = &[
 
 pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
     let client = Client::connect(global)?;
-    let path = format!("/v1/projects/{}/branches", resolve(&client, &global.reference).await?);
+    let path = format!(
+        "/v1/projects/{}/branches",
+        resolve(&client, &global.reference).await?
+    );
     match command {
         BranchesCommand::List => print_list(global.output, &client.get(&path).await?, COLUMNS),
-        BranchesCommand::Create { name, git_branch, persistent, end_sessions } => {
+        BranchesCommand::Create {
+            name,
+            git_branch,
+            persistent,
+            end_sessions,
+        } => {
             let body = json!({
                 "branch_name": name,
                 "git_branch": git_branch,
@@ -37,7 +45,10 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
         BranchesCommand::Delete { name } => {
             let branch = client.get(&format!("{path}/{}", segment(&name))).await?;
             let reference = text(&branch, "project_ref");
-            if !confirm(&format!("Delete branch {name} ({reference}) for good?"), global.yes)? {
+            if !confirm(
+                &format!("Delete branch {name} ({reference}) for good?"),
+                global.yes,
+            )? {
                 eprintln!("Nothing was deleted.");
                 return Ok(());
             }

@@ -34,11 +34,14 @@ impl Client {
             let base = url::Url::parse(url)
                 .map_err(|error| Failure::usage(format!("--api-url {url}: {error}")))?;
             let token = std::env::var("PLINTH_ACCESS_TOKEN").map_err(|_| {
-                Failure::new(Kind::Forbidden, "an access token is needed for another machine")
-                    .next_step(
-                        "Make one there with `plinth tokens create`, then export \
+                Failure::new(
+                    Kind::Forbidden,
+                    "an access token is needed for another machine",
+                )
+                .next_step(
+                    "Make one there with `plinth tokens create`, then export \
                          PLINTH_ACCESS_TOKEN=sbp_…",
-                    )
+                )
             })?;
             return Ok(Self(Way::Remote { base, token }));
         }
@@ -73,10 +76,9 @@ impl Client {
             StatusCode::CONFLICT => Kind::Conflict,
             _ => Kind::Failure,
         };
-        let message = value["message"].as_str().map_or_else(
-            || format!("the server answered {status}"),
-            str::to_owned,
-        );
+        let message = value["message"]
+            .as_str()
+            .map_or_else(|| format!("the server answered {status}"), str::to_owned);
         Err(Failure::new(kind, message))
     }
 
@@ -85,7 +87,10 @@ impl Client {
         let (status, body) = self.send(Method::GET, path, None).await?;
         match status.is_success() {
             true => Ok(body),
-            false => Err(Failure::new(Kind::Failure, format!("the server answered {status}"))),
+            false => Err(Failure::new(
+                Kind::Failure,
+                format!("the server answered {status}"),
+            )),
         }
     }
 
@@ -95,7 +100,9 @@ impl Client {
         path: &str,
         body: Option<Value>,
     ) -> Outcome<(StatusCode, Incoming)> {
-        let mut request = Request::builder().method(method).header(header::ACCEPT, "application/json");
+        let mut request = Request::builder()
+            .method(method)
+            .header(header::ACCEPT, "application/json");
         let bytes = match body {
             Some(body) => {
                 request = request.header(header::CONTENT_TYPE, "application/json");
@@ -109,10 +116,16 @@ impl Client {
                 let stream = UnixStream::connect(socket).await.map_err(|error| {
                     Failure::new(
                         Kind::NotRunning,
-                        format!("the server cannot be reached over {}: {error}", socket.display()),
+                        format!(
+                            "the server cannot be reached over {}: {error}",
+                            socket.display()
+                        ),
                     )
                 })?;
-                let request = request.uri(path).header(header::HOST, "localhost").body(body)?;
+                let request = request
+                    .uri(path)
+                    .header(header::HOST, "localhost")
+                    .body(body)?;
                 exchange(stream, request).await?
             }
             Way::Remote { base, token } => {
@@ -124,9 +137,9 @@ impl Client {
                     .header(header::AUTHORIZATION, format!("Bearer {token}"))
                     .body(body)?;
                 let port = base.port_or_known_default().unwrap_or(80);
-                let stream = TcpStream::connect((host, port)).await.map_err(|error| {
-                    anyhow::anyhow!("{host}:{port} cannot be reached: {error}")
-                })?;
+                let stream = TcpStream::connect((host, port))
+                    .await
+                    .map_err(|error| anyhow::anyhow!("{host}:{port} cannot be reached: {error}"))?;
                 match base.scheme() {
                     "https" => exchange(secure(stream, host).await?, request).await?,
                     _ => exchange(stream, request).await?,
@@ -161,15 +174,22 @@ async fn secure(
         .with_root_certificates(roots)
         .with_no_client_auth();
     let name = rustls::pki_types::ServerName::try_from(host.to_owned())?;
-    Ok(tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await?)
+    Ok(tokio_rustls::TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await?)
 }
 
 pub(crate) fn not_running(folder: &Folder) -> Failure {
-    Failure::new(Kind::NotRunning, format!("no server runs for {}", folder.root.display()))
-        .next_step("Start one with `plinth start`, or name another folder with --workdir.")
+    Failure::new(
+        Kind::NotRunning,
+        format!("no server runs for {}", folder.root.display()),
+    )
+    .next_step("Start one with `plinth start`, or name another folder with --workdir.")
 }
 
 /// A ref or name as a path segment.
 pub(crate) fn segment(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+    url::form_urlencoded::byte_serialize(text.as_bytes())
+        .collect::<String>()
+        .replace('+', "%20")
 }

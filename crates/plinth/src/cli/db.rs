@@ -34,7 +34,9 @@ pub(super) async fn run(global: &Global, command: DbCommand) -> Outcome {
                 eprintln!("Nothing was changed.");
                 return Ok(());
             }
-            client.post(&format!("{project}/database/reset"), json!({})).await?;
+            client
+                .post(&format!("{project}/database/reset"), json!({}))
+                .await?;
             eprintln!("The database is new.");
             let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
             migration::up(&client, global, &folder, true, version.as_deref()).await?;
@@ -47,7 +49,10 @@ pub(super) async fn run(global: &Global, command: DbCommand) -> Outcome {
 }
 
 async fn seed(client: &Client, project: &str, folder: &Folder) -> Outcome {
-    let loaded = Loader::new().folder(&folder.root).process_environment().load()?;
+    let loaded = Loader::new()
+        .folder(&folder.root)
+        .process_environment()
+        .load()?;
     for seed in files::seeds(folder, &loaded.settings)? {
         let body = json!({ "path": seed.path, "sql": seed.sql });
         client.post(&format!("{project}/seed"), body).await?;

@@ -38,16 +38,28 @@ pub(super) async fn run(global: &Global) -> Outcome {
 }
 
 fn check_settings(folder: &Folder, checks: &mut Vec<Check>) -> Option<Settings> {
-    match Loader::new().folder(&folder.root).process_environment().load() {
+    match Loader::new()
+        .folder(&folder.root)
+        .process_environment()
+        .load()
+    {
         Ok(loaded) => {
             for warning in &loaded.warnings {
-                checks.push(Check::doubtful("settings", warning.to_string(), "correct the name"));
+                checks.push(Check::doubtful(
+                    "settings",
+                    warning.to_string(),
+                    "correct the name",
+                ));
             }
             checks.push(Check::good("settings", "every value is valid"));
             Some(loaded.settings)
         }
         Err(error) => {
-            checks.push(Check::bad("settings", error.to_string(), "correct the values above"));
+            checks.push(Check::bad(
+                "settings",
+                error.to_string(),
+                "correct the values above",
+            ));
             None
         }
     }
@@ -61,7 +73,11 @@ fn check_postgres(settings: &Settings) -> Check {
     match plinth_postgres::binaries::find(&search, None) {
         Ok(found) => Check::good(
             "postgres programs",
-            format!("PostgreSQL {} in {}", found.version, found.bin_dir.display()),
+            format!(
+                "PostgreSQL {} in {}",
+                found.version,
+                found.bin_dir.display()
+            ),
         ),
         Err(error) => Check::bad(
             "postgres programs",
@@ -83,13 +99,21 @@ fn check_port(name: &str, port: u16) -> Check {
 }
 
 fn check_disk(folder: &Folder) -> Check {
-    let place = if folder.state().exists() { folder.state() } else { &folder.root };
+    let place = if folder.state().exists() {
+        folder.state()
+    } else {
+        &folder.root
+    };
     match rustix::fs::statvfs(place) {
         Ok(stat) => {
             let free = stat.f_bavail * stat.f_frsize;
             let message = format!("{} MiB free", free >> 20);
             match free < LOW_DISK_BYTES {
-                true => Check::doubtful("disk", message, "make room: PostgreSQL stops when it is full"),
+                true => Check::doubtful(
+                    "disk",
+                    message,
+                    "make room: PostgreSQL stops when it is full",
+                ),
                 false => Check::good("disk", message),
             }
         }
@@ -140,9 +164,15 @@ fn report(global: &Global, checks: &[Value]) -> Outcome {
             }
         }
     }
-    let broken = checks.iter().filter(|check| check["status"] == Finding::Bad.as_str()).count();
+    let broken = checks
+        .iter()
+        .filter(|check| check["status"] == Finding::Bad.as_str())
+        .count();
     match broken {
         0 => Ok(()),
-        count => Err(Failure::new(Kind::Failure, format!("{count} part(s) are broken"))),
+        count => Err(Failure::new(
+            Kind::Failure,
+            format!("{count} part(s) are broken"),
+        )),
     }
 }

@@ -9,7 +9,12 @@ use super::{
 use crate::failure::{Failure, Outcome};
 
 pub(super) async fn run(global: &Global, command: GenCommand) -> Outcome {
-    let GenCommand::BearerJwt { role, sub, valid_for, payload } = command;
+    let GenCommand::BearerJwt {
+        role,
+        sub,
+        valid_for,
+        payload,
+    } = command;
     let payload: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(payload.as_deref().unwrap_or("{}"))
             .map_err(|error| Failure::usage(format!("--payload is not a JSON object: {error}")))?;
@@ -19,7 +24,10 @@ pub(super) async fn run(global: &Global, command: GenCommand) -> Outcome {
         "valid_for_seconds": parse_duration(&valid_for)?.as_secs(),
         "payload": payload,
     });
-    let path = format!("/platform/projects/{}/bearer-jwt", segment(&global.reference));
+    let path = format!(
+        "/platform/projects/{}/bearer-jwt",
+        segment(&global.reference)
+    );
     let token = text(&Client::connect(global)?.post(&path, body).await?, "token");
     match global.output {
         Format::Pretty => print(&format!("{token}\n")),

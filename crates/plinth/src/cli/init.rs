@@ -16,14 +16,17 @@ use crate::{
 
 const CONFIG: &str = include_str!("init/config.toml");
 const SEED: &str = include_str!("init/seed.sql");
-const IGNORE: &str = "# Local state and secrets\n.plinth/\nsupabase/.temp\nsupabase/.branches\n.env*.local\n";
+const IGNORE: &str =
+    "# Local state and secrets\n.plinth/\nsupabase/.temp\nsupabase/.branches\n.env*.local\n";
 
 pub(super) fn run(global: &Global, args: InitArgs) -> Outcome {
     let root = match &global.workdir {
         Some(folder) => folder.clone(),
         None => std::env::current_dir()?,
     };
-    let name = root.file_name().map_or("app".into(), |name| name.to_string_lossy());
+    let name = root
+        .file_name()
+        .map_or("app".into(), |name| name.to_string_lossy());
     let config = CONFIG.replace("{project_id}", &project_id(&name));
     let files = [
         ("supabase/config.toml", config.as_str()),
@@ -31,9 +34,14 @@ pub(super) fn run(global: &Global, args: InitArgs) -> Outcome {
         (".gitignore", IGNORE),
     ];
     let (ignore, own) = files.split_last().expect("three files");
-    if let Some((path, _)) = own.iter().find(|(path, _)| root.join(path).exists() && !args.force) {
-        return Err(Failure::new(Kind::Conflict, format!("{path} exists already"))
-            .next_step("Use --force to overwrite it."));
+    if let Some((path, _)) = own
+        .iter()
+        .find(|(path, _)| root.join(path).exists() && !args.force)
+    {
+        return Err(
+            Failure::new(Kind::Conflict, format!("{path} exists already"))
+                .next_step("Use --force to overwrite it."),
+        );
     }
     let mut written = Vec::new();
     for (path, text) in own {
@@ -57,8 +65,10 @@ pub(super) fn run(global: &Global, args: InitArgs) -> Outcome {
 
 /// A folder's name in the form that a project id has.
 fn project_id(name: &str) -> String {
-    let id: String =
-        name.chars().filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c)).collect();
+    let id: String = name
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "._-".contains(*c))
+        .collect();
     if id.is_empty() { "app".to_owned() } else { id }
 }
 
@@ -75,12 +85,18 @@ fn write(path: &Path, text: &str) -> Outcome {
 /// A `.gitignore` belongs to its owner: only missing lines are added.
 fn append_missing(path: &Path, text: &str) -> Outcome<bool> {
     let existing = fs::read_to_string(path).unwrap_or_default();
-    let missing: Vec<&str> =
-        text.lines().filter(|line| !existing.lines().any(|have| have == *line)).collect();
+    let missing: Vec<&str> = text
+        .lines()
+        .filter(|line| !existing.lines().any(|have| have == *line))
+        .collect();
     if missing.is_empty() {
         return Ok(false);
     }
-    let gap = if existing.is_empty() || existing.ends_with('\n') { "" } else { "\n" };
+    let gap = if existing.is_empty() || existing.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
     write(path, &format!("{existing}{gap}{}\n", missing.join("\n")))?;
     Ok(true)
 }

@@ -12,17 +12,33 @@ use super::{
 };
 use crate::failure::{Failure, Outcome};
 
-const API_KEYS: &[(&str, &str)] =
-    &[("TYPE", "type"), ("NAME", "name"), ("KEY", "api_key"), ("ID", "id"), ("ENDS", "revoked_at")];
-const SIGNING_KEYS: &[(&str, &str)] =
-    &[("ALGORITHM", "algorithm"), ("STATUS", "status"), ("ID", "id"), ("CREATED", "created_at")];
+const API_KEYS: &[(&str, &str)] = &[
+    ("TYPE", "type"),
+    ("NAME", "name"),
+    ("KEY", "api_key"),
+    ("ID", "id"),
+    ("ENDS", "revoked_at"),
+];
+const SIGNING_KEYS: &[(&str, &str)] = &[
+    ("ALGORITHM", "algorithm"),
+    ("STATUS", "status"),
+    ("ID", "id"),
+    ("CREATED", "created_at"),
+];
 
 pub(super) async fn run(global: &Global, command: KeysCommand) -> Outcome {
     let client = Client::connect(global)?;
-    let project = format!("/v1/projects/{}", resolve(&client, &global.reference).await?);
+    let project = format!(
+        "/v1/projects/{}",
+        resolve(&client, &global.reference).await?
+    );
     match command {
         KeysCommand::List { reveal } => list(&client, global, &project, reveal).await,
-        KeysCommand::Create { kind, name, description } => {
+        KeysCommand::Create {
+            kind,
+            name,
+            description,
+        } => {
             let kind = match kind {
                 KeyKind::Publishable => "publishable",
                 KeyKind::Secret => "secret",
@@ -32,17 +48,26 @@ pub(super) async fn run(global: &Global, command: KeysCommand) -> Outcome {
             show(global, &key)
         }
         KeysCommand::Revoke { key } => revoke(&client, global, &project, &key).await,
-        KeysCommand::Rotate { signing, legacy, api, grace } => {
-            rotate(&client, global, signing, legacy, api, &grace).await
-        }
+        KeysCommand::Rotate {
+            signing,
+            legacy,
+            api,
+            grace,
+        } => rotate(&client, global, signing, legacy, api, &grace).await,
     }
 }
 
 async fn list(client: &Client, global: &Global, project: &str, reveal: bool) -> Outcome {
-    let api = client.get(&format!("{project}/api-keys?reveal={reveal}")).await?;
-    let signing = client.get(&format!("{project}/config/auth/signing-keys")).await?;
+    let api = client
+        .get(&format!("{project}/api-keys?reveal={reveal}"))
+        .await?;
+    let signing = client
+        .get(&format!("{project}/config/auth/signing-keys"))
+        .await?;
     if global.output == Format::Json {
-        return print(&to_json(&json!({ "api_keys": api, "signing_keys": signing["keys"] }))?);
+        return print(&to_json(
+            &json!({ "api_keys": api, "signing_keys": signing["keys"] }),
+        )?);
     }
     print_list(global.output, &api, API_KEYS)?;
     print("\n")?;
@@ -55,8 +80,12 @@ fn show(global: &Global, key: &Value) -> Outcome {
 }
 
 async fn revoke(client: &Client, global: &Global, project: &str, key: &str) -> Outcome {
-    let signing = client.get(&format!("{project}/config/auth/signing-keys")).await?;
-    let is_signing = signing["keys"].as_array().is_some_and(|keys| keys.iter().any(|k| k["id"] == key));
+    let signing = client
+        .get(&format!("{project}/config/auth/signing-keys"))
+        .await?;
+    let is_signing = signing["keys"]
+        .as_array()
+        .is_some_and(|keys| keys.iter().any(|k| k["id"] == key));
     let question = match is_signing {
         true => format!("Revoke signing key {key}? Everybody whose token it signed is signed out."),
         false => format!("Revoke API key {key}? Requests with it fail at once."),
@@ -65,8 +94,14 @@ async fn revoke(client: &Client, global: &Global, project: &str, key: &str) -> O
         eprintln!("Nothing was revoked.");
         return Ok(());
     }
-    let kind = if is_signing { "config/auth/signing-keys" } else { "api-keys" };
-    client.delete(&format!("{project}/{kind}/{}", segment(key))).await?;
+    let kind = if is_signing {
+        "config/auth/signing-keys"
+    } else {
+        "api-keys"
+    };
+    client
+        .delete(&format!("{project}/{kind}/{}", segment(key)))
+        .await?;
     eprintln!("Revoked {key}.");
     Ok(())
 }
@@ -79,7 +114,10 @@ async fn rotate(
     api: Option<String>,
     grace: &str,
 ) -> Outcome {
-    let path = format!("/platform/projects/{}/keys/rotate", segment(&global.reference));
+    let path = format!(
+        "/platform/projects/{}/keys/rotate",
+        segment(&global.reference)
+    );
     let (body, consequence) = match (signing, legacy, api) {
         (true, _, _) => (
             json!({ "what": "signing" }),
@@ -105,7 +143,9 @@ async fn rotate(
             )
         }
         (false, false, None) => {
-            return Err(Failure::usage("say which key: --signing, --legacy or --api KEY"));
+            return Err(Failure::usage(
+                "say which key: --signing, --legacy or --api KEY",
+            ));
         }
     };
     eprintln!("{consequence}");

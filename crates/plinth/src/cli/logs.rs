@@ -6,10 +6,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::{
-    Client, Format, Global,
-    args::LogsArgs,
-    client::segment,
-    output::print,
+    Client, Format, Global, args::LogsArgs, client::segment, output::print,
     settings::parse_duration,
 };
 use crate::{
@@ -47,7 +44,10 @@ fn query_string(args: &LogsArgs) -> Outcome<String> {
         query.append_pair("source", &args.sources.join(","));
     }
     if let Some(since) = &args.since {
-        query.append_pair("since", &plinth_log::Timestamp::from(start_time(since)?).to_string());
+        query.append_pair(
+            "since",
+            &plinth_log::Timestamp::from(start_time(since)?).to_string(),
+        );
     }
     if let Some(terms) = &args.grep {
         query.append_pair("q", terms);
@@ -68,7 +68,9 @@ async fn follow(client: &Client, global: &Global, path: &str) -> Outcome {
     let mut text = String::new();
     while let Some(frame) = body.frame().await {
         let frame = frame?;
-        let Some(bytes) = frame.data_ref() else { continue };
+        let Some(bytes) = frame.data_ref() else {
+            continue;
+        };
         text.push_str(&String::from_utf8_lossy(bytes));
         while let Some(end) = text.find('\n') {
             let line: String = text.drain(..=end).collect();
@@ -94,7 +96,9 @@ fn offline(global: &Global, args: &LogsArgs) -> Outcome {
     let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let mut query = Query::all();
     for source in &args.sources {
-        query.sources.push(source.parse().map_err(|error| wrong(&error))?);
+        query
+            .sources
+            .push(source.parse().map_err(|error| wrong(&error))?);
     }
     if let Some(level) = &args.level {
         query.level = Some(level.parse().map_err(|error| wrong(&error))?);

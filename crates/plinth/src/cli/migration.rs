@@ -39,8 +39,9 @@ fn create(folder: &Folder, name: &str) -> Outcome {
             "{name:?} is not a name for a migration: use letters, digits, - and _"
         )));
     }
-    let stamp = OffsetDateTime::now_utc()
-        .format(format_description!("[year][month][day][hour][minute][second]"))?;
+    let stamp = OffsetDateTime::now_utc().format(format_description!(
+        "[year][month][day][hour][minute][second]"
+    ))?;
     let path = folder.migrations().join(format!("{stamp}_{name}.sql"));
     fs::create_dir_all(folder.migrations())?;
     let mut content = String::new();
@@ -56,7 +57,11 @@ async fn list(global: &Global, folder: &Folder, check: bool) -> Outcome {
     let client = Client::connect(global)?;
     let local = files::migrations(folder)?;
     let applied = applied(&client, global).await?;
-    let mut versions: Vec<&str> = local.files.iter().map(|file| file.version.as_str()).collect();
+    let mut versions: Vec<&str> = local
+        .files
+        .iter()
+        .map(|file| file.version.as_str())
+        .collect();
     versions.extend(applied.iter().map(|(version, _)| version.as_str()));
     versions.sort_unstable();
     versions.dedup();
@@ -65,7 +70,9 @@ async fn list(global: &Global, folder: &Folder, check: bool) -> Outcome {
         .map(|version| {
             let file = local.files.iter().find(|file| file.version == *version);
             let row = applied.iter().find(|(applied, _)| applied == version);
-            let name = file.map(|file| file.name.clone()).or(row.and_then(|(_, name)| name.clone()));
+            let name = file
+                .map(|file| file.name.clone())
+                .or(row.and_then(|(_, name)| name.clone()));
             json!({
                 "local": file.map(|file| &file.version),
                 "remote": row.map(|(version, _)| version),
@@ -74,15 +81,24 @@ async fn list(global: &Global, folder: &Folder, check: bool) -> Outcome {
             })
         })
         .collect();
-    let columns = [("LOCAL", "local"), ("REMOTE", "remote"), ("TIME (UTC)", "time"), ("NAME", "name")];
+    let columns = [
+        ("LOCAL", "local"),
+        ("REMOTE", "remote"),
+        ("TIME (UTC)", "time"),
+        ("NAME", "name"),
+    ];
     print_list(global.output, &json!(rows), &columns)?;
     for skipped in &local.skipped {
         eprintln!("warning: not a migration: {skipped}");
     }
-    let differs = rows.iter().any(|row| row["local"].is_null() || row["remote"].is_null());
+    let differs = rows
+        .iter()
+        .any(|row| row["local"].is_null() || row["remote"].is_null());
     match check && differs {
-        true => Err(Failure::new(Kind::Conflict, "the folder and the database differ")
-            .next_step("`plinth migration up` applies what is pending.")),
+        true => Err(
+            Failure::new(Kind::Conflict, "the folder and the database differ")
+                .next_step("`plinth migration up` applies what is pending."),
+        ),
         false => Ok(()),
     }
 }
@@ -105,7 +121,10 @@ fn readable_time(version: &str) -> String {
 
 /// Versions and names that the database has.
 async fn applied(client: &Client, global: &Global) -> Outcome<Vec<(String, Option<String>)>> {
-    let path = format!("/platform/projects/{}/migrations", segment(&global.reference));
+    let path = format!(
+        "/platform/projects/{}/migrations",
+        segment(&global.reference)
+    );
     let rows = client.get(&path).await?;
     let rows = rows.as_array().cloned().unwrap_or_default();
     Ok(rows
@@ -129,14 +148,20 @@ pub(super) async fn up(
     for skipped in &local.skipped {
         eprintln!("warning: not a migration: {skipped}");
     }
-    let versions: Vec<String> =
-        applied(client, global).await?.into_iter().map(|(version, _)| version).collect();
+    let versions: Vec<String> = applied(client, global)
+        .await?
+        .into_iter()
+        .map(|(version, _)| version)
+        .collect();
     let Pending { next, out_of_order } = files::pending(&local.files, &versions);
     if !out_of_order.is_empty() && !include_all {
         let names: Vec<String> = out_of_order.iter().map(ToString::to_string).collect();
         return Err(Failure::new(
             Kind::Conflict,
-            format!("older than the newest applied migration: {}", names.join(", ")),
+            format!(
+                "older than the newest applied migration: {}",
+                names.join(", ")
+            ),
         )
         .next_step("Apply them too with --include-all, or give them newer versions."));
     }
@@ -149,7 +174,10 @@ pub(super) async fn up(
         eprintln!("Nothing to apply.");
         return Ok(());
     }
-    let path = format!("/platform/projects/{}/migrations", segment(&global.reference));
+    let path = format!(
+        "/platform/projects/{}/migrations",
+        segment(&global.reference)
+    );
     for file in todo {
         let body = json!({ "file_name": file.to_string(), "sql": file.sql });
         let answer = client.post(&path, body).await.map_err(|failure| {

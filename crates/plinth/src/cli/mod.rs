@@ -30,8 +30,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Start(args) => server::start(&cli.global, args),
         Command::Serve(args) => server::serve(&cli.global, args),
         command => {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
             runtime.block_on(run_client(&cli.global, command))
         }
     }

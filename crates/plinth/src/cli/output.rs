@@ -23,13 +23,21 @@ pub(crate) enum Format {
 pub(crate) fn print_pairs(format: Format, pairs: &[(String, String)]) -> Outcome {
     let text = match format {
         Format::Json => {
-            let object = pairs.iter().map(|(k, v)| (k.clone(), Value::from(v.as_str())));
+            let object = pairs
+                .iter()
+                .map(|(k, v)| (k.clone(), Value::from(v.as_str())));
             to_json(&Value::Object(object.collect()))?
         }
-        Format::Env => pairs.iter().map(|(name, value)| env_line(name, value)).collect(),
+        Format::Env => pairs
+            .iter()
+            .map(|(name, value)| env_line(name, value))
+            .collect(),
         Format::Pretty => {
             let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-            pairs.iter().map(|(name, value)| format!("{name:>width$}: {value}\n")).collect()
+            pairs
+                .iter()
+                .map(|(name, value)| format!("{name:>width$}: {value}\n"))
+                .collect()
         }
     };
     print(&text)
@@ -40,21 +48,32 @@ pub(crate) fn print_list(format: Format, rows: &Value, columns: &[(&str, &str)])
     let items = rows.as_array().map(Vec::as_slice).unwrap_or_default();
     match format {
         Format::Json => print(&to_json(rows)?),
-        Format::Env => {
-            Err(Failure::usage("-o env prints single things; use -o json for lists"))
-        }
+        Format::Env => Err(Failure::usage(
+            "-o env prints single things; use -o json for lists",
+        )),
         Format::Pretty => print(&table(items, columns)),
     }
 }
 
 fn table(items: &[Value], columns: &[(&str, &str)]) -> String {
-    let head: Vec<String> = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
-    let body = items
+    let head: Vec<String> = columns
         .iter()
-        .map(|item| columns.iter().map(|(_, member)| cell(&item[*member])).collect::<Vec<_>>());
+        .map(|(title, _)| (*title).to_owned())
+        .collect();
+    let body = items.iter().map(|item| {
+        columns
+            .iter()
+            .map(|(_, member)| cell(&item[*member]))
+            .collect::<Vec<_>>()
+    });
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(body).collect();
     let widths: Vec<usize> = (0..columns.len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let line = |row: &Vec<String>| {
         let cells: Vec<String> = row
@@ -113,8 +132,10 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Outcome<bool> {
 /// One line from the terminal.
 pub(crate) fn ask(question: &str) -> Outcome<String> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("this asks for confirmation, and there is no terminal")
-            .next_step("Repeat it with --yes, or with --confirm NAME to delete a project."));
+        return Err(
+            Failure::usage("this asks for confirmation, and there is no terminal")
+                .next_step("Repeat it with --yes, or with --confirm NAME to delete a project."),
+        );
     }
     eprint!("{question}");
     let mut answer = String::new();
@@ -133,7 +154,13 @@ mod tests {
 
     #[test]
     fn tables_line_up() {
-        let rows = [serde_json::json!({"a": "long value", "b": null}), serde_json::json!({"a": "x", "b": true})];
-        assert_eq!(table(&rows, &[("A", "a"), ("B", "b")]), "A           B\nlong value  -\nx           yes\n");
+        let rows = [
+            serde_json::json!({"a": "long value", "b": null}),
+            serde_json::json!({"a": "x", "b": true}),
+        ];
+        assert_eq!(
+            table(&rows, &[("A", "a"), ("B", "b")]),
+            "A           B\nlong value  -\nx           yes\n"
+        );
     }
 }

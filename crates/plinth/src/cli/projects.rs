@@ -22,9 +22,11 @@ const COLUMNS: &[(&str, &str)] = &[
 pub(super) async fn run(global: &Global, command: ProjectsCommand) -> Outcome {
     let client = Client::connect(global)?;
     match command {
-        ProjectsCommand::List => {
-            print_list(global.output, &client.get("/platform/projects").await?, COLUMNS)
-        }
+        ProjectsCommand::List => print_list(
+            global.output,
+            &client.get("/platform/projects").await?,
+            COLUMNS,
+        ),
         ProjectsCommand::Create { name, db_password } => {
             let body = json!({ "name": name, "db_pass": db_password });
             let project = client.post("/v1/projects", body).await?;
@@ -33,24 +35,34 @@ pub(super) async fn run(global: &Global, command: ProjectsCommand) -> Outcome {
         }
         ProjectsCommand::Pause { project } => {
             let reference = resolve(&client, &project).await?;
-            client.post(&format!("/v1/projects/{reference}/pause"), json!({})).await?;
-            eprintln!("Paused {reference}. Its data stays; `plinth projects resume` brings it back.");
+            client
+                .post(&format!("/v1/projects/{reference}/pause"), json!({}))
+                .await?;
+            eprintln!(
+                "Paused {reference}. Its data stays; `plinth projects resume` brings it back."
+            );
             Ok(())
         }
         ProjectsCommand::Resume { project } => {
             let reference = resolve(&client, &project).await?;
-            client.post(&format!("/v1/projects/{reference}/restore"), json!({})).await?;
+            client
+                .post(&format!("/v1/projects/{reference}/restore"), json!({}))
+                .await?;
             eprintln!("Serving {reference} again.");
             Ok(())
         }
-        ProjectsCommand::Delete { project, confirm, purge } => {
-            delete(&client, &project, confirm, purge).await
-        }
+        ProjectsCommand::Delete {
+            project,
+            confirm,
+            purge,
+        } => delete(&client, &project, confirm, purge).await,
     }
 }
 
 async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: bool) -> Outcome {
-    let found = client.get(&format!("/platform/projects/{}", segment(project))).await?;
+    let found = client
+        .get(&format!("/platform/projects/{}", segment(project)))
+        .await?;
     let (reference, name) = (text(&found, "ref"), text(&found, "name"));
     let typed = match confirm {
         Some(typed) => typed,
@@ -65,7 +77,9 @@ async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: 
             format!("{typed:?} is not the name of project {reference}; nothing was deleted"),
         ));
     }
-    client.delete(&format!("/v1/projects/{reference}?purge={purge}")).await?;
+    client
+        .delete(&format!("/v1/projects/{reference}?purge={purge}"))
+        .await?;
     match purge {
         true => eprintln!("Deleted {name} ({reference}) for good."),
         false => eprintln!(
@@ -78,17 +92,27 @@ async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: 
 
 /// `/v1` takes refs only; people may say `default` too.
 pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
-    let found = client.get(&format!("/platform/projects/{}", segment(project))).await?;
+    let found = client
+        .get(&format!("/platform/projects/{}", segment(project)))
+        .await?;
     Ok(text(&found, "ref"))
 }
 
 /// What an application needs to use a new project.
 pub(super) async fn show(client: &Client, global: &Global, reference: &str, name: &str) -> Outcome {
-    let status = client.get(&format!("/platform/status?project={reference}")).await?;
+    let status = client
+        .get(&format!("/platform/status?project={reference}"))
+        .await?;
     let mut pairs = vec![("NAME".to_owned(), name.to_owned())];
-    for key in
-        ["PLINTH_REF", "API_URL", "DB_URL", "PUBLISHABLE_KEY", "SECRET_KEY", "ANON_KEY", "SERVICE_ROLE_KEY"]
-    {
+    for key in [
+        "PLINTH_REF",
+        "API_URL",
+        "DB_URL",
+        "PUBLISHABLE_KEY",
+        "SECRET_KEY",
+        "ANON_KEY",
+        "SERVICE_ROLE_KEY",
+    ] {
         pairs.push((key.to_owned(), text(&status, key)));
     }
     print_pairs(global.output, &pairs)

@@ -5,28 +5,34 @@ use std::time::Duration;
 use plinth_settings::Loader;
 use serde_json::json;
 
-use super::{
-    Global,
-    args::SettingsArgs,
-    output::print_list,
-};
+use super::{Global, args::SettingsArgs, output::print_list};
 use crate::{
     failure::{Failure, Outcome},
     folder::Folder,
 };
 
-const COLUMNS: &[(&str, &str)] =
-    &[("NAME", "name"), ("VALUE", "value"), ("SOURCE", "source"), ("MEANING", "meaning")];
+const COLUMNS: &[(&str, &str)] = &[
+    ("NAME", "name"),
+    ("VALUE", "value"),
+    ("SOURCE", "source"),
+    ("MEANING", "meaning"),
+];
 
 pub(super) fn run(global: &Global, args: SettingsArgs) -> Outcome {
     let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
-    let loaded = Loader::new().folder(&folder.root).process_environment().load()?;
+    let loaded = Loader::new()
+        .folder(&folder.root)
+        .process_environment()
+        .load()?;
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }
     let wanted = args.filter.unwrap_or_default();
     let rows = plinth_settings::describe(&loaded.settings);
-    let rows: Vec<_> = rows.into_iter().filter(|row| row.name.contains(&wanted)).collect();
+    let rows: Vec<_> = rows
+        .into_iter()
+        .filter(|row| row.name.contains(&wanted))
+        .collect();
     print_list(global.output, &json!(rows), COLUMNS)
 }
 
@@ -52,7 +58,9 @@ pub(crate) fn parse_duration(text: &str) -> Outcome<Duration> {
             _ => return Err(wrong()),
         };
         let part = number.checked_mul(seconds).ok_or_else(wrong)?;
-        total = total.checked_add(Duration::from_secs(part)).ok_or_else(wrong)?;
+        total = total
+            .checked_add(Duration::from_secs(part))
+            .ok_or_else(wrong)?;
         rest = &rest[unit_end..];
     }
     Ok(total)
@@ -65,8 +73,14 @@ mod tests {
     #[test]
     fn durations_are_read_as_people_write_them() {
         assert_eq!(parse_duration("90s").ok(), Some(Duration::from_secs(90)));
-        assert_eq!(parse_duration("1h30m").ok(), Some(Duration::from_secs(5400)));
-        assert_eq!(parse_duration("7d").ok(), Some(Duration::from_secs(604_800)));
+        assert_eq!(
+            parse_duration("1h30m").ok(),
+            Some(Duration::from_secs(5400))
+        );
+        assert_eq!(
+            parse_duration("7d").ok(),
+            Some(Duration::from_secs(604_800))
+        );
         for bad in ["", "h", "10", "5x", "99999999999999999999h", "-1h"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }

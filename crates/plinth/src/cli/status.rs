@@ -2,18 +2,15 @@
 
 use serde_json::Value;
 
-use super::{
-    Client, Global,
-    args::StatusArgs,
-    client::segment,
-    print_pairs,
-};
+use super::{Client, Global, args::StatusArgs, client::segment, print_pairs};
 use crate::failure::Outcome;
 
 pub(super) async fn run(global: &Global, args: StatusArgs) -> Outcome {
     let client = Client::connect(global)?;
     let project = segment(&global.reference);
-    let status = client.get(&format!("/platform/status?project={project}")).await?;
+    let status = client
+        .get(&format!("/platform/status?project={project}"))
+        .await?;
     print_pairs(global.output, &renamed(&status, &args))
 }
 
@@ -21,7 +18,12 @@ pub(super) async fn run(global: &Global, args: StatusArgs) -> Outcome {
 fn renamed(status: &Value, args: &StatusArgs) -> Vec<(String, String)> {
     let plain = |name: &str| name.replace('.', "_").to_ascii_uppercase();
     let known = |name: &str| plain(name.strip_prefix("auth.").unwrap_or(name));
-    let mut object: Vec<_> = status.as_object().cloned().unwrap_or_default().into_iter().collect();
+    let mut object: Vec<_> = status
+        .as_object()
+        .cloned()
+        .unwrap_or_default()
+        .into_iter()
+        .collect();
     // JSON objects come sorted by name; people look for URLs first and secrets last.
     object.sort_by_key(|(name, _)| (!name.ends_with("_URL"), name.contains("SECRET")));
     object

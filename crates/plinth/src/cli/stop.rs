@@ -17,7 +17,9 @@ pub(super) async fn run(global: &Global) -> Outcome {
         eprintln!("Nothing runs for {}.", folder.root.display());
         return Ok(());
     };
-    let pid = i32::try_from(running.pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(running.pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     let pid = pid.ok_or_else(|| anyhow::anyhow!("the recorded process id is not usable"))?;
     rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
     let started = Instant::now();
@@ -25,7 +27,10 @@ pub(super) async fn run(global: &Global) -> Outcome {
         if started.elapsed() > PATIENCE {
             return Err(Failure::new(
                 Kind::Failure,
-                format!("the server (pid {}) is still busy after a minute", running.pid),
+                format!(
+                    "the server (pid {}) is still busy after a minute",
+                    running.pid
+                ),
             ));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

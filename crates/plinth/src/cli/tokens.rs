@@ -21,9 +21,11 @@ const COLUMNS: &[(&str, &str)] = &[
 pub(super) async fn run(global: &Global, command: TokensCommand) -> Outcome {
     let client = Client::connect(global)?;
     match command {
-        TokensCommand::List => {
-            print_list(global.output, &client.get("/platform/tokens").await?, COLUMNS)
-        }
+        TokensCommand::List => print_list(
+            global.output,
+            &client.get("/platform/tokens").await?,
+            COLUMNS,
+        ),
         TokensCommand::Create { name, expires_in } => {
             let expires_at = match expires_in {
                 Some(text) => {
@@ -39,7 +41,9 @@ pub(super) async fn run(global: &Global, command: TokensCommand) -> Outcome {
             print_pairs(global.output, &pairs)
         }
         TokensCommand::Revoke { token } => {
-            client.delete(&format!("/platform/tokens/{}", segment(&token))).await?;
+            client
+                .delete(&format!("/platform/tokens/{}", segment(&token)))
+                .await?;
             eprintln!("Revoked {token}.");
             Ok(())
         }

@@ -30,7 +30,10 @@ impl Addresses {
     ) -> Outcome<Self> {
         let host = host(settings, args, form)?;
         let is_auto = args.port == Some(PortChoice::Auto);
-        let remembered = is_auto.then(|| folder.remembered_ports()).flatten().filter(are_free);
+        let remembered = is_auto
+            .then(|| folder.remembered_ports())
+            .flatten()
+            .filter(are_free);
         let database_default = match form {
             Form::Development => settings.port("db.port"),
             Form::Production => match settings.source("db.port") {
@@ -44,9 +47,16 @@ impl Addresses {
             None if is_auto => before.unwrap_or(0),
             None => fixed,
         };
-        let api = choose(args.port, settings.port("api.port"), remembered.map(|ports| ports.api));
-        let database =
-            choose(args.db_port, database_default, remembered.map(|ports| ports.database));
+        let api = choose(
+            args.port,
+            settings.port("api.port"),
+            remembered.map(|ports| ports.api),
+        );
+        let database = choose(
+            args.db_port,
+            database_default,
+            remembered.map(|ports| ports.database),
+        );
         Ok(Self {
             api: SocketAddr::new(host, api),
             database: SocketAddr::new(host, database),
@@ -65,13 +75,18 @@ fn host(settings: &Settings, args: &StartArgs, form: Form) -> Outcome<IpAddr> {
         return Ok(host);
     }
     if form == Form::Production
-        && matches!(settings.source("plinth.host"), plinth_settings::Source::Default)
+        && matches!(
+            settings.source("plinth.host"),
+            plinth_settings::Source::Default
+        )
     {
         return Ok(Ipv4Addr::UNSPECIFIED.into());
     }
     let text = settings.text("plinth.host");
     text.parse().map_err(|_| {
-        Failure::usage(format!("plinth.host: {text:?} is not an IP address, as in 127.0.0.1"))
+        Failure::usage(format!(
+            "plinth.host: {text:?} is not an IP address, as in 127.0.0.1"
+        ))
     })
 }
 

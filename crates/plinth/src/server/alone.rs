@@ -24,14 +24,21 @@ pub(super) async fn serve_auth() -> Outcome {
         Failure::usage("DATABASE_URL is not set, so there is no database to work on")
     })?;
     let target = Target::from_url(&url)?;
-    target.connect().await.context("DATABASE_URL cannot be used")?;
+    target
+        .connect()
+        .await
+        .context("DATABASE_URL cannot be used")?;
     let host = variable(&["GOTRUE_API_HOST", "API_HOST"]).unwrap_or_else(|| "0.0.0.0".to_owned());
     let port = match variable(&["PORT", "GOTRUE_API_PORT", "API_PORT"]) {
-        Some(text) => text.parse().map_err(|_| Failure::usage(format!("PORT: {text:?} is no port")))?,
+        Some(text) => text
+            .parse()
+            .map_err(|_| Failure::usage(format!("PORT: {text:?} is no port")))?,
         None => AUTH_PORT,
     };
     let address: SocketAddr = format!("{host}:{port}").parse().map_err(|_| {
-        Failure::usage(format!("API_HOST: {host:?} is not an IP address, as in 0.0.0.0"))
+        Failure::usage(format!(
+            "API_HOST: {host:?} is not an IP address, as in 0.0.0.0"
+        ))
     })?;
     let project = project(target, keyset)?;
     serve(address, plinth_auth::routes().layer(Extension(project))).await
@@ -43,7 +50,9 @@ fn auth_keys() -> Outcome<KeySet> {
     let secret = variable(&["GOTRUE_JWT_SECRET", "JWT_SECRET"]);
     let keys = variable(&["GOTRUE_JWT_KEYS", "JWT_KEYS"]);
     if secret.is_none() && keys.is_none() {
-        return Err(Failure::usage("GOTRUE_JWT_SECRET is not set, so no token can be checked"));
+        return Err(Failure::usage(
+            "GOTRUE_JWT_SECRET is not set, so no token can be checked",
+        ));
     }
     if let Some(secret) = secret {
         builder = builder.legacy_secret(secret);
@@ -52,14 +61,19 @@ fn auth_keys() -> Outcome<KeySet> {
         builder = builder.legacy_key_id(id);
     }
     if let Some(keys) = keys {
-        let file = KeyFile::from_json(&keys).map_err(|error| anyhow!("GOTRUE_JWT_KEYS: {error}"))?;
+        let file =
+            KeyFile::from_json(&keys).map_err(|error| anyhow!("GOTRUE_JWT_KEYS: {error}"))?;
         builder = builder.key_file(file);
     }
     Ok(builder.build()?)
 }
 
 fn project(target: Target, keyset: KeySet) -> Outcome<Project> {
-    let keys = ProjectKeys { keyset, api_keys: Default::default(), disabled_legacy: Vec::new() };
+    let keys = ProjectKeys {
+        keyset,
+        api_keys: Default::default(),
+        disabled_legacy: Vec::new(),
+    };
     let settings = Loader::new().process_environment().load()?.settings;
     // Records would need a state folder, which a service alone does not have.
     let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())?;
@@ -81,9 +95,13 @@ async fn serve(address: SocketAddr, router: Router) -> Outcome {
             tracing::error!("signals cannot be received: {failure}");
         }
     };
-    Ok(axum::serve(listener, router).with_graceful_shutdown(stopped).await?)
+    Ok(axum::serve(listener, router)
+        .with_graceful_shutdown(stopped)
+        .await?)
 }
 
 fn variable(names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    names
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }

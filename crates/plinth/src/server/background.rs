@@ -25,7 +25,10 @@ pub(super) struct Background {
 
 impl Background {
     pub(super) fn new() -> Self {
-        Self { tasks: TaskTracker::new(), stop: CancellationToken::new() }
+        Self {
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
     }
 
     /// Takes over changes of projects and keys, whichever node made them.
@@ -118,7 +121,10 @@ impl Background {
     fn every(&self, period: Duration) -> Pace {
         let mut ticks = tokio::time::interval(period);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        Pace { ticks, stop: self.stop.clone() }
+        Pace {
+            ticks,
+            stop: self.stop.clone(),
+        }
     }
 
     /// Ends all tasks and waits for them.
@@ -138,10 +144,16 @@ struct Pace {
 impl Pace {
     /// Waits for the next turn; false once the server stops.
     async fn next(&mut self) -> bool {
-        self.stop.run_until_cancelled(self.ticks.tick()).await.is_some()
+        self.stop
+            .run_until_cancelled(self.ticks.tick())
+            .await
+            .is_some()
     }
 }
 
 fn modified(files: &[PathBuf]) -> Vec<Option<SystemTime>> {
-    files.iter().map(|file| std::fs::metadata(file).ok()?.modified().ok()).collect()
+    files
+        .iter()
+        .map(|file| std::fs::metadata(file).ok()?.modified().ok())
+        .collect()
 }

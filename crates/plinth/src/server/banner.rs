@@ -17,7 +17,10 @@ const LINES: &[(&str, &str)] = &[
 /// Secrets are shown on a terminal only: what is piped somewhere tends to stay there.
 pub(super) fn print(status: &Status, took: std::time::Duration) {
     let is_terminal = std::io::stdout().is_terminal();
-    println!("\nPlinth is running (ready in {:.1} s).\n", took.as_secs_f64());
+    println!(
+        "\nPlinth is running (ready in {:.1} s).\n",
+        took.as_secs_f64()
+    );
     for (title, name) in LINES {
         let value = status.get(name).unwrap_or_default();
         let is_secret = matches!(*name, "SECRET_KEY" | "SERVICE_ROLE_KEY");

@@ -27,7 +27,11 @@ const DEFAULT_DATABASE: &str = "postgres";
 pub(super) enum Database {
     Managed(Server),
     /// The lock keeps a second server out of the state folder.
-    External { target: Target, shown_url: String, _lock: InstanceLock },
+    External {
+        target: Target,
+        shown_url: String,
+        _lock: InstanceLock,
+    },
 }
 
 impl Database {
@@ -50,7 +54,9 @@ impl Database {
         let settings = &entrance.settings;
         let mut options = Options::new(entrance.folder.state());
         options.binaries = Search {
-            bin_dir: settings.opt_path("plinth.database.bin_dir").map(PathBuf::from),
+            bin_dir: settings
+                .opt_path("plinth.database.bin_dir")
+                .map(PathBuf::from),
             runtime_dirs: runtime_dirs(),
         };
         options.settings = settings.table("plinth.database.settings").clone();
@@ -64,10 +70,17 @@ impl Database {
         let lock = InstanceLock::acquire(folder.state())?;
         let target = Target::from_url(url)?;
         target.connect().await.map_err(|error| {
-            Failure::new(Kind::Failure, format!("--database-url cannot be used: {error}"))
-                .next_step("Check host, port, user and password; psql with the same URL must work.")
+            Failure::new(
+                Kind::Failure,
+                format!("--database-url cannot be used: {error}"),
+            )
+            .next_step("Check host, port, user and password; psql with the same URL must work.")
         })?;
-        Ok(Self::External { target, shown_url: without_password(url), _lock: lock })
+        Ok(Self::External {
+            target,
+            shown_url: without_password(url),
+            _lock: lock,
+        })
     }
 
     /// The administrating role on a database that always exists.
@@ -76,7 +89,13 @@ impl Database {
             Self::Managed(server) => {
                 let at = server.connection();
                 // The default project's own database may be dropped and made anew.
-                Target::unix(&at.socket_dir, at.port, &at.superuser, &at.password, "template1")
+                Target::unix(
+                    &at.socket_dir,
+                    at.port,
+                    &at.superuser,
+                    &at.password,
+                    "template1",
+                )
             }
             Self::External { target, .. } => target.clone(),
         }
@@ -148,7 +167,10 @@ fn project_of(database: Option<&str>, references: Option<&References>) -> Option
     let references = references?;
     let reference = match database {
         Some(DEFAULT_DATABASE) => references.default.to_string(),
-        Some(name) => name.parse::<ProjectRef>().unwrap_or(references.platform.clone()).to_string(),
+        Some(name) => name
+            .parse::<ProjectRef>()
+            .unwrap_or(references.platform.clone())
+            .to_string(),
         None => references.platform.to_string(),
     };
     Some(reference)

@@ -20,7 +20,9 @@ pub(super) fn start(global: &Global) -> Outcome {
     folder.create_state()?;
     let log_path = folder.state().join("server.log");
     let log = fs::File::create(&log_path)?;
-    let arguments = std::env::args_os().skip(1).filter(|argument| argument != "--detach");
+    let arguments = std::env::args_os()
+        .skip(1)
+        .filter(|argument| argument != "--detach");
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(arguments)
@@ -40,7 +42,10 @@ pub(super) fn start(global: &Global) -> Outcome {
         if let Some(running) = folder.running()
             && running.pid == child.id()
         {
-            println!("Plinth runs in the background (pid {}): {}", running.pid, running.api_url);
+            println!(
+                "Plinth runs in the background (pid {}): {}",
+                running.pid, running.api_url
+            );
             println!("`plinth status` shows keys, `plinth stop` ends it.");
             return Ok(());
         }
@@ -54,7 +59,9 @@ fn told(log: &str) -> Option<String> {
         Some(at) => at + 1,
         None => 0,
     };
-    log[start..].strip_prefix("plinth: ").map(|text| text.trim_end().to_owned())
+    log[start..]
+        .strip_prefix("plinth: ")
+        .map(|text| text.trim_end().to_owned())
 }
 
 #[cfg(test)]
@@ -64,7 +71,10 @@ mod tests {
     #[test]
     fn everything_that_the_server_said_last_is_told() {
         let log = "0.1s WARN odd\nplinth: two things are wrong:\n  - one\n  - two\n";
-        assert_eq!(told(log).as_deref(), Some("two things are wrong:\n  - one\n  - two"));
+        assert_eq!(
+            told(log).as_deref(),
+            Some("two things are wrong:\n  - one\n  - two")
+        );
         assert_eq!(told("plinth: short\n").as_deref(), Some("short"));
         assert_eq!(told("killed"), None);
     }

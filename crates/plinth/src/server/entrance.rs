@@ -54,7 +54,9 @@ impl Entrance {
         let addresses = Addresses::choose(&folder, &settings, args, form)?;
         let mut gateway = GatewayConfig::from_settings(&settings);
         gateway.open_metrics = form == Form::Development && addresses.is_loopback();
-        let stored_url = settings.secret("plinth.database.url").map(|url| url.expose().to_owned());
+        let stored_url = settings
+            .secret("plinth.database.url")
+            .map(|url| url.expose().to_owned());
         let database_url = args.database_url.clone().or(stored_url);
         let ports = Ports {
             api: plinth_gateway::bind(addresses.api).await?,
@@ -90,12 +92,20 @@ impl Entrance {
     ) -> Outcome<Endpoints> {
         let api = ports.api.local_addr()?;
         let host = reachable_host(api);
-        let scheme = if self.gateway.tls.is_some() { "https" } else { "http" };
+        let scheme = if self.gateway.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
         let api_url = match &self.gateway.public_url {
             Some(url) => url.as_str().trim_end_matches('/').to_owned(),
             None => format!("{scheme}://{host}:{}", api.port()),
         };
-        let database = ports.database.as_ref().map(FrontDoor::local_addr).transpose()?;
+        let database = ports
+            .database
+            .as_ref()
+            .map(FrontDoor::local_addr)
+            .transpose()?;
         Ok(Endpoints {
             api_url,
             database: database.map(|at| (host, at.port())),

@@ -17,12 +17,20 @@ impl Router {
 
 impl Route for Router {
     fn route(&self, user: &str, database: &str) -> Routed {
-        let unchanged = || Routed { user: user.to_owned(), database: database.to_owned() };
+        let unchanged = || Routed {
+            user: user.to_owned(),
+            database: database.to_owned(),
+        };
         if user == "postgres" && database == "postgres" {
             let user = LoginKind::Owner.role_name(&self.references.default);
-            return Routed { user, database: "postgres".to_owned() };
+            return Routed {
+                user,
+                database: "postgres".to_owned(),
+            };
         }
-        let Some(suffix) = user.strip_prefix("postgres.") else { return unchanged() };
+        let Some(suffix) = user.strip_prefix("postgres.") else {
+            return unchanged();
+        };
         let reference = match suffix {
             "default" => Some(self.references.default.clone()),
             "platform" => Some(self.references.platform.clone()),
@@ -35,7 +43,10 @@ impl Route for Router {
                     true => "postgres".to_owned(),
                     false => reference.to_string(),
                 };
-                Routed { user: LoginKind::Owner.role_name(&reference), database }
+                Routed {
+                    user: LoginKind::Owner.role_name(&reference),
+                    database,
+                }
             }
         }
     }
@@ -47,25 +58,36 @@ mod tests {
 
     fn check(asked: (&str, &str), expected: (&str, &str)) {
         let parse = |text: &str| text.parse::<ProjectRef>().expect("a ref");
-        let references =
-            References { platform: parse("pppppppppppppppppppp"), default: parse("dddddddddddddddddddd") };
+        let references = References {
+            platform: parse("pppppppppppppppppppp"),
+            default: parse("dddddddddddddddddddd"),
+        };
         let routed = Router::new(references).route(asked.0, asked.1);
         assert_eq!((routed.user.as_str(), routed.database.as_str()), expected);
     }
 
     #[test]
     fn tools_reach_the_project_they_mean() {
-        check(("postgres", "postgres"), ("owner_dddddddddddddddddddd", "postgres"));
+        check(
+            ("postgres", "postgres"),
+            ("owner_dddddddddddddddddddd", "postgres"),
+        );
         check(
             ("postgres.aaaaaaaaaaaaaaaaaaaa", "postgres"),
             ("owner_aaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaa"),
         );
-        check(("postgres.default", "postgres"), ("owner_dddddddddddddddddddd", "postgres"));
+        check(
+            ("postgres.default", "postgres"),
+            ("owner_dddddddddddddddddddd", "postgres"),
+        );
     }
 
     #[test]
     fn other_pairs_pass_as_they_are() {
-        check(("postgres.nonsense", "postgres"), ("postgres.nonsense", "postgres"));
+        check(
+            ("postgres.nonsense", "postgres"),
+            ("postgres.nonsense", "postgres"),
+        );
         check(("somebody", "postgres"), ("somebody", "postgres"));
         check(("postgres", "other"), ("postgres", "other"));
     }

@@ -47,7 +47,9 @@ pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
         None => run(global, args.start, Form::Production),
         Some(ServiceName::Auth) => {
             observe::init(Form::Production, global.debug);
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .build()?;
             runtime.block_on(alone::serve_auth())
         }
         Some(service) => Err(Failure::usage(format!(
@@ -60,7 +62,9 @@ pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
 
 fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
     observe::init(form, global.debug);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(running::run(global, args, form))
 }
 

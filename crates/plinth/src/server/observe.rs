@@ -8,7 +8,11 @@ use super::Form;
 
 /// Sets up the process's own log. `PLINTH_LOG` takes a filter, as in `debug` or `plinth_db=trace`.
 pub(super) fn init(form: Form, is_debug: bool) {
-    let default = if is_debug { "info,plinth=debug" } else { "info" };
+    let default = if is_debug {
+        "info,plinth=debug"
+    } else {
+        "info"
+    };
     let filter = EnvFilter::try_from_env("PLINTH_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let registry = tracing_subscriber::registry().with(filter);
     match form {
@@ -22,7 +26,9 @@ pub(super) fn init(form: Form, is_debug: bool) {
             registry.with(lines).init();
         }
         Form::Production => {
-            registry.with(fmt::layer().json().with_writer(std::io::stdout)).init();
+            registry
+                .with(fmt::layer().json().with_writer(std::io::stdout))
+                .init();
         }
     }
 }

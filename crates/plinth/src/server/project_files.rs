@@ -15,11 +15,18 @@ pub(super) async fn apply(platform: &Platform, folder: &Folder, settings: &Setti
         apply_migrations(platform, folder).await?;
     }
     for seed in files::seeds(folder, settings)? {
-        match platform.run_seed(&ProjectName::Default, &seed).await.map_err(told)? {
+        match platform
+            .run_seed(&ProjectName::Default, &seed)
+            .await
+            .map_err(told)?
+        {
             SeedOutcome::Ran => tracing::info!("Seeded {}", seed.path),
             SeedOutcome::Known => {}
             SeedOutcome::Changed => {
-                tracing::warn!("{} was changed since it ran; `plinth db reset` runs it", seed.path);
+                tracing::warn!(
+                    "{} was changed since it ran; `plinth db reset` runs it",
+                    seed.path
+                );
             }
         }
     }
@@ -34,7 +41,10 @@ async fn apply_migrations(platform: &Platform, folder: &Folder) -> Outcome {
     if local.files.is_empty() {
         return Ok(());
     }
-    let applied = platform.applied_migrations(&ProjectName::Default).await.map_err(told)?;
+    let applied = platform
+        .applied_migrations(&ProjectName::Default)
+        .await
+        .map_err(told)?;
     let versions: Vec<String> = applied.into_iter().map(|row| row.version).collect();
     let Pending { next, out_of_order } = files::pending(&local.files, &versions);
     for file in out_of_order {
@@ -44,7 +54,10 @@ async fn apply_migrations(platform: &Platform, folder: &Folder) -> Outcome {
         );
     }
     for file in next {
-        let notices = platform.apply_migration(&ProjectName::Default, file).await.map_err(told)?;
+        let notices = platform
+            .apply_migration(&ProjectName::Default, file)
+            .await
+            .map_err(told)?;
         tracing::info!("Applied {file}");
         for notice in notices {
             tracing::info!("  {notice}");
@@ -56,11 +69,11 @@ async fn apply_migrations(platform: &Platform, folder: &Folder) -> Outcome {
 fn told(error: plinth_platform::PlatformError) -> Failure {
     use plinth_platform::PlatformError;
     match error {
-        PlatformError::MigrationFailed(failure) => Failure::new(
-            Kind::Failure,
-            format!("supabase/migrations: {failure}"),
-        )
-        .next_step("Nothing of this file remains. Correct it and start again, or use --no-migrate."),
+        PlatformError::MigrationFailed(failure) => {
+            Failure::new(Kind::Failure, format!("supabase/migrations: {failure}")).next_step(
+                "Nothing of this file remains. Correct it and start again, or use --no-migrate.",
+            )
+        }
         other => other.into(),
     }
 }

@@ -56,7 +56,13 @@ async fn serve(
 ) -> Outcome {
     let platform = bootstrap(entrance, database, logs).await?;
     _ = references.set(platform.references().clone());
-    let registry = registry(&platform, database, &entrance.settings, logs, &entrance.loader);
+    let registry = registry(
+        &platform,
+        database,
+        &entrance.settings,
+        logs,
+        &entrance.loader,
+    );
     let endpoints = entrance.endpoints(&ports, database.external_url())?;
     platform.attach(registry.clone(), endpoints.clone());
     // Other nodes may be at work on a shared database.
@@ -79,22 +85,38 @@ async fn serve(
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
     entrance.folder.prepare_control_folder()?;
-    serving.open_control_socket(&control_socket, &platform).await?;
+    serving
+        .open_control_socket(&control_socket, &platform)
+        .await?;
     let api_port = ports.api.local_addr()?.port();
     if let (Some(door), Some(server)) = (ports.database, database.server()) {
         serving.open_front_door(door, &platform, server.connection().socket());
     }
-    serving.open_edge(ports.api, entrance.gateway.clone(), &platform, &registry, logs)?;
+    serving.open_edge(
+        ports.api,
+        entrance.gateway.clone(),
+        &platform,
+        &registry,
+        logs,
+    )?;
     if entrance.addresses.is_auto
         && let Some((_, database)) = endpoints.database
     {
-        entrance.folder.remember_ports(&RememberedPorts { api: api_port, database })?;
+        entrance.folder.remember_ports(&RememberedPorts {
+            api: api_port,
+            database,
+        })?;
     }
     let api_url = endpoints.api_url;
-    entrance.folder.write_running(&Running::this(api_url, control_socket))?;
+    entrance
+        .folder
+        .write_running(&Running::this(api_url, control_socket))?;
     match entrance.form {
         Form::Development => {
-            banner::print(&platform.status(&ProjectName::Default).await?, began.elapsed());
+            banner::print(
+                &platform.status(&ProjectName::Default).await?,
+                began.elapsed(),
+            );
         }
         Form::Production => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
     }
@@ -159,14 +181,11 @@ fn schemas() -> Vec<MigrationSet> {
     ]
 }
 
-async fn bootstrap(
-    entrance: &Entrance,
-    database: &Database,
-    logs: &LogStore,
-) -> Outcome<Platform> {
-    let Entrance { folder, settings, .. } = entrance;
-    let read_file =
-        |path: &Path| std::fs::read_to_string(folder.root.join("supabase").join(path));
+async fn bootstrap(entrance: &Entrance, database: &Database, logs: &LogStore) -> Outcome<Platform> {
+    let Entrance {
+        folder, settings, ..
+    } = entrance;
+    let read_file = |path: &Path| std::fs::read_to_string(folder.root.join("supabase").join(path));
     let bootstrap = Bootstrap {
         maintenance: database.maintenance(),
         default_database: database.default_database(),
@@ -200,7 +219,9 @@ fn registry(
         cluster: platform.cluster().clone(),
         schemas: schemas(),
         pool: PoolConfig {
-            size: usize::try_from(settings.integer("plinth.pool.size")).unwrap_or(10).max(1),
+            size: usize::try_from(settings.integer("plinth.pool.size"))
+                .unwrap_or(10)
+                .max(1),
             acquire_timeout: settings.duration("plinth.pool.acquire_timeout"),
             max_lifetime: settings.duration("plinth.pool.max_lifetime"),
             idle_timeout: settings.duration("plinth.pool.idle_timeout"),

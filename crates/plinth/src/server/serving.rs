@@ -31,7 +31,11 @@ pub(super) struct Serving {
 
 impl Serving {
     pub(super) fn new(drain: Duration) -> Self {
-        Self { tasks: TaskTracker::new(), stop: CancellationToken::new(), drain }
+        Self {
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            drain,
+        }
     }
 
     /// For `plinth` commands of whoever started this process.
@@ -74,7 +78,8 @@ impl Serving {
         socket: PathBuf,
     ) {
         let router = Arc::new(front_door::Router::new(platform.references().clone()));
-        self.tasks.spawn(door.serve(router, socket, self.stop.clone()));
+        self.tasks
+            .spawn(door.serve(router, socket, self.stop.clone()));
     }
 
     /// For everybody else.
@@ -89,8 +94,11 @@ impl Serving {
         let landing = Router::new()
             .route("/", get(plinth_platform::landing_page))
             .with_state(platform.clone());
-        let mounts = Mounts::new(api::routes(platform.clone()), landing)
-            .service(Mount::new("/auth/v1", Source::Auth, plinth_auth::routes()));
+        let mounts = Mounts::new(api::routes(platform.clone()), landing).service(Mount::new(
+            "/auth/v1",
+            Source::Auth,
+            plinth_auth::routes(),
+        ));
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();
         let gateway = Gateway::new(GatewayParts {

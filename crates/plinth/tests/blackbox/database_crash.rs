@@ -17,6 +17,7 @@ use crate::support::{
 };
 
 const CLIENTS: usize = 16;
+const PACE: Duration = Duration::from_millis(550);
 const RECOVERY: Duration = Duration::from_secs(20);
 
 /// What one kind of request was answered with, and how often.
@@ -26,10 +27,17 @@ type Tally = Mutex<BTreeMap<String, usize>>;
 fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
-    let token = server.cli_json(&["tokens", "create", "load"]);
-    let platform = server
-        .http()
-        .token(token["token"].as_str().expect("a token"));
+    // A token is good for two requests a second, so each client has its own.
+    let with_token = |name: &str| {
+        let token = server.cli_json(&["tokens", "create", name]);
+        server
+            .http()
+            .token(token["token"].as_str().expect("a token"))
+    };
+    let platform = with_token("probe");
+    let operators: Vec<Http> = (0..CLIENTS)
+        .map(|n| with_token(&format!("load {n}")))
+        .collect();
     let open = server.http();
     let jwks = open
         .get("/auth/v1/.well-known/jwks.json")
@@ -41,14 +49,17 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
 
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let (platform, open, stop, tally) = (&platform, &open, &stop, &tally);
+            let (operators, open, stop, tally) = (&operators, &open, &stop, &tally);
             let (jwks, projects) = (&jwks, &projects);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     match number % 2 {
-                        0 => note(tally, platform, "/platform/projects", |answer| {
-                            answer.body == *projects
-                        }),
+                        0 => {
+                            note(tally, &operators[number], "/platform/projects", |answer| {
+                                answer.body == *projects
+                            });
+                            std::thread::sleep(PACE);
+                        }
                         _ => note(tally, open, "/auth/v1/.well-known/jwks.json", |answer| {
                             answer.body == *jwks
                         }),

@@ -1,0 +1,146 @@
+//! 120 requests a minute per token and project (console contract F22). The control socket is free.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Json,
+    extract::Request,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use moka::sync::Cache;
+use plinth_project::ClientAddress;
+use serde_json::json;
+
+use super::ControlSocket;
+
+const LIMIT: u32 = 120;
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// Tokens and addresses that are counted at once; the least recently used are forgotten.
+const MOST_KEYS: u64 = 10_000;
+
+/// Counts requests. One value per router.
+#[derive(Clone)]
+pub(super) struct RateLimit(Cache<String, Arc<Mutex<Count>>>);
+
+struct Count {
+    since: Instant,
+    used: u32,
+}
+
+/// What is left after a request.
+struct Left {
+    remaining: u32,
+    reset_seconds: u64,
+    is_over: bool,
+}
+
+impl RateLimit {
+    pub(super) fn new() -> Self {
+        Self(
+            Cache::builder()
+                .max_capacity(MOST_KEYS)
+                .time_to_idle(WINDOW)
+                .build(),
+        )
+    }
+
+    fn take(&self, key: String, now: Instant) -> Left {
+        let count = self.0.get_with(key, || {
+            Arc::new(Mutex::new(Count {
+                since: now,
+                used: 0,
+            }))
+        });
+        let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.duration_since(count.since) >= WINDOW {
+            *count = Count {
+                since: now,
+                used: 0,
+            };
+        }
+        count.used = count.used.saturating_add(1);
+        let rest = WINDOW.saturating_sub(now.duration_since(count.since));
+        Left {
+            remaining: LIMIT.saturating_sub(count.used),
+            reset_seconds: rest.as_secs().max(1),
+            is_over: count.used > LIMIT,
+        }
+    }
+}
+
+/// The layer around all routes.
+pub(super) async fn limit(limit: RateLimit, request: Request, next: Next) -> Response {
+    if request.extensions().get::<ControlSocket>().is_some() {
+        return next.run(request).await;
+    }
+    let left = limit.take(key(&request), Instant::now());
+    let mut response = match left.is_over {
+        false => next.run(request).await,
+        true => {
+            let message = format!("More than {LIMIT} requests in a minute; wait a moment");
+            let body = json!({ "message": message, "code": "rate_limited" });
+            (StatusCode::TOO_MANY_REQUESTS, Json(body)).into_response()
+        }
+    };
+    let headers = response.headers_mut();
+    let reset = HeaderValue::from(left.reset_seconds);
+    headers.insert(
+        HeaderName::from_static("x-ratelimit-limit"),
+        HeaderValue::from(LIMIT),
+    );
+    headers.insert(
+        HeaderName::from_static("x-ratelimit-remaining"),
+        HeaderValue::from(left.remaining),
+    );
+    headers.insert(HeaderName::from_static("x-ratelimit-reset"), reset.clone());
+    if left.is_over {
+        headers.insert(header::RETRY_AFTER, reset);
+    }
+    response
+}
+
+/// Token and project; who has no token is counted by address.
+fn key(request: &Request) -> String {
+    let token = request.headers().get(header::AUTHORIZATION);
+    let who = match token {
+        Some(token) => plinth_token::credential_hash(&String::from_utf8_lossy(token.as_bytes())),
+        None => request
+            .extensions()
+            .get::<ClientAddress>()
+            .map_or_else(String::new, |address| address.ip.to_string()),
+    };
+    let mut segments = request
+        .uri()
+        .path()
+        .split('/')
+        .skip_while(|part| *part != "projects");
+    let project = segments.nth(1).unwrap_or_default();
+    format!("{who} {project}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_starts_anew_after_a_minute() {
+        let limit = RateLimit::new();
+        let start = Instant::now();
+
+        for _ in 0..LIMIT {
+            assert!(!limit.take("a".to_owned(), start).is_over);
+        }
+        assert!(limit.take("a".to_owned(), start).is_over);
+        assert!(
+            !limit.take("b".to_owned(), start).is_over,
+            "others are counted apart"
+        );
+        assert!(!limit.take("a".to_owned(), start + WINDOW).is_over);
+    }
+}
