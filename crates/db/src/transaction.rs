@@ -12,7 +12,7 @@
 //! behind that still works. [`Lease`] keeps it out of the pool: a transaction that only waits is
 //! rolled back, a running statement is cancelled and its connection closed.
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
 use futures_util::{TryStreamExt, pin_mut};
 use postgres_types::ToSql;
@@ -82,26 +82,21 @@ impl LocalSettings {
         self.flat.len() / 2
     }
 
-    fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.flat
-            .iter()
-            .map(|text| text as &(dyn ToSql + Sync))
-            .collect()
+    fn params(&self) -> impl ExactSizeIterator<Item = &(dyn ToSql + Sync)> {
+        self.flat.iter().map(|text| text as &(dyn ToSql + Sync))
     }
 }
+
+/// The settings statements that requests use all the time, by their number of settings.
+static SETTINGS_SQL: LazyLock<[String; 17]> = LazyLock::new(|| std::array::from_fn(settings_sql));
 
 /// `select set_config($1,$2,true), …`: the target list is evaluated from left to right, without
 /// the set-returning function and the sort that a list of any length would need.
 fn settings_sql(count: usize) -> String {
-    let mut sql = String::from("select ");
-    for i in 0..count {
-        let comma = if i == 0 { "" } else { "," };
-        let (name, value) = (2 * i + 1, 2 * i + 2);
-        sql.push_str(&format!(
-            "{comma}pg_catalog.set_config(${name},${value},true)"
-        ));
-    }
-    sql
+    let calls: Vec<String> = (0..count)
+        .map(|i| format!("pg_catalog.set_config(${},${},true)", 2 * i + 1, 2 * i + 2))
+        .collect();
+    format!("select {}", calls.join(","))
 }
 
 impl Pool {
@@ -194,7 +189,10 @@ impl Lease {
         settings.role().clone_into(&mut self.role);
         let apply = match settings.len() {
             0 => None,
-            count => Some(client.prepare_cached(&settings_sql(count)).await?),
+            count => match SETTINGS_SQL.get(count) {
+                Some(sql) => Some(client.prepare_cached(sql).await?),
+                None => Some(client.prepare_cached(&settings_sql(count)).await?),
+            },
         };
         let open = Opening {
             client,
@@ -258,10 +256,9 @@ impl Opening<'_> {
             let Some(statement) = &self.apply else {
                 return Ok(());
             };
-            let values = self.settings.params();
             drain(
                 self.client
-                    .query_raw(statement, values.iter().copied())
+                    .query_raw(statement, self.settings.params())
                     .await?,
             )
             .await

@@ -267,7 +267,7 @@ impl Bootstrap {
         };
         sealed
             .open(&self.instance_key, reference)
-            .map_err(|error| PlatformError::Internal(Box::new(error)))
+            .map_err(PlatformError::caused_by)
     }
 }
 
@@ -287,7 +287,7 @@ impl Platform {
         let row = tables.query_one(sql, &[&reference.as_str()]).await?;
         let stored = Sealed::OwnerPassword
             .open(&self.0.instance_key, reference, row.get(0))
-            .map_err(|error| PlatformError::Internal(Box::new(error)))?;
+            .map_err(PlatformError::caused_by)?;
         let password = match well_known {
             Some(password) => password,
             // It was started on loopback before: the well-known one must not stay.

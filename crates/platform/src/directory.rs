@@ -55,7 +55,7 @@ impl Platform {
         };
         let logins = sealed
             .open(instance_key, &reference)
-            .map_err(|error| PlatformError::Internal(Box::new(error)))?;
+            .map_err(PlatformError::caused_by)?;
         let keys = load_keys(tables, instance_key, &reference, kind, &self.0.given).await?;
         let settings = match row.get::<_, serde_json::Value>("settings") {
             serde_json::Value::Object(settings) => settings,

@@ -48,6 +48,11 @@ impl PlatformError {
         Self::NotFound(format!("There is no project {name}"))
     }
 
+    /// Our own fault, caused by something else.
+    pub fn caused_by(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Internal(Box::new(error))
+    }
+
     /// Our own fault, told as a sentence.
     pub fn internal(reason: impl Into<String>) -> Self {
         Self::Internal(reason.into().into())

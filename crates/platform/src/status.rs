@@ -125,7 +125,7 @@ impl Platform {
             .await?;
         Sealed::OwnerPassword
             .open(&self.0.instance_key, reference, row.get(0))
-            .map_err(|error| PlatformError::Internal(Box::new(error)))
+            .map_err(PlatformError::caused_by)
     }
 
     /// The given key of that kind, else the one that the project started with, else any.

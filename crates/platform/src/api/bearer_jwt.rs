@@ -55,7 +55,7 @@ pub(super) async fn create(
         claims[claim] = value;
     }
     let token = project.keys().keyset.sign(&claims);
-    let token = token.map_err(|error| PlatformError::Internal(Box::new(error)))?;
+    let token = token.map_err(PlatformError::caused_by)?;
     let details = json!({ "role": claims["role"], "sub": claims["sub"] });
     platform
         .note(&operator, Some(project.reference()), "token.sign", details)

@@ -93,7 +93,7 @@ fn stamp(at: OffsetDateTime) -> Result<String, PlatformError> {
     at.format(format_description!(
         "[year][month][day][hour][minute][second]"
     ))
-    .map_err(|error| PlatformError::Internal(Box::new(error)))
+    .map_err(PlatformError::caused_by)
 }
 
 #[derive(Deserialize)]

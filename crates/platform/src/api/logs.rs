@@ -93,8 +93,8 @@ pub(super) async fn search(
     let logs = platform.0.logs.clone();
     let page = tokio::task::spawn_blocking(move || logs.search(&query))
         .await
-        .map_err(|error| PlatformError::Internal(Box::new(error)))?
-        .map_err(|error| PlatformError::Internal(Box::new(error)))?;
+        .map_err(PlatformError::caused_by)?
+        .map_err(PlatformError::caused_by)?;
     let next = page.next.map(|cursor| cursor.to_string());
     Ok(Json(json!({ "records": page.records, "next": next })))
 }

@@ -70,7 +70,7 @@ impl StoredApiKey {
             description: row.get("description"),
             prefix: row.get("prefix"),
             hash: row.get("hash"),
-            value: value.map_err(|error| PlatformError::Internal(Box::new(error)))?,
+            value: value.map_err(PlatformError::caused_by)?,
             created_at: row.get("created_at"),
             updated_at: row.get("updated_at"),
             revoked_at: row.get("revoked_at"),

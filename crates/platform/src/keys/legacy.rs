@@ -85,7 +85,7 @@ pub(super) async fn load(
     let stored = || {
         Sealed::JwtSecret
             .open(instance_key, reference, row.get("sealed_jwt_secret"))
-            .map_err(|error| PlatformError::Internal(Box::new(error)))
+            .map_err(PlatformError::caused_by)
     };
     let jwt_secret = match given.and_then(|given| given.jwt_secret.clone()) {
         Some(secret) => secret,
@@ -102,7 +102,7 @@ pub(super) async fn load(
             issued_at,
             expires_at,
         )
-        .map_err(|error| PlatformError::Internal(Box::new(error)))
+        .map_err(PlatformError::caused_by)
     };
     let anon = match given.and_then(|given| given.anon_key.clone()) {
         Some(key) => key,

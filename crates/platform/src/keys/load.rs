@@ -62,9 +62,7 @@ fn build_keyset(
         };
         builder = builder.signing_key(key, status);
     }
-    builder
-        .build()
-        .map_err(|error| PlatformError::Internal(Box::new(error)))
+    builder.build().map_err(PlatformError::caused_by)
 }
 
 /// Given keys are taken by their text, whatever form they have.

@@ -194,9 +194,8 @@ fn open(
 ) -> Result<(SigningKey, KeyStatus), PlatformError> {
     let jwk: Secret = Sealed::SigningKey
         .open(instance_key, reference, row.get("sealed_jwk"))
-        .map_err(|error| PlatformError::Internal(Box::new(error)))?;
-    let key = SigningKey::from_private_jwk(jwk.expose())
-        .map_err(|error| PlatformError::Internal(Box::new(error)))?;
+        .map_err(PlatformError::caused_by)?;
+    let key = SigningKey::from_private_jwk(jwk.expose()).map_err(PlatformError::caused_by)?;
     let status = KeyStatus::from_name(row.get("status"))
         .ok_or_else(|| PlatformError::internal("unknown key status"))?;
     Ok((key, status))

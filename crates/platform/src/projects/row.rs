@@ -57,8 +57,7 @@ impl ProjectRow {
 }
 
 pub(crate) fn parse_ref(text: &str) -> Result<ProjectRef, PlatformError> {
-    text.parse()
-        .map_err(|error| PlatformError::Internal(Box::new(error)))
+    text.parse().map_err(PlatformError::caused_by)
 }
 
 pub(crate) fn parse_kind(text: &str) -> Result<ProjectKind, PlatformError> {

@@ -63,6 +63,9 @@ pub(crate) enum Command {
     ///
     /// Starts a private PostgreSQL (or uses --database-url), creates the default project, applies
     /// supabase/migrations in order, runs the seed once, and serves. Ends with Ctrl-C.
+    #[command(
+        after_help = "Examples:\n  plinth start\n  plinth start --port auto --detach\n  plinth start --database-url postgresql://admin:secret@db.example/app"
+    )]
     Start(StartArgs),
     /// Run in production form, or one service alone.
     Serve(ServeArgs),
@@ -71,31 +74,55 @@ pub(crate) enum Command {
     /// Show URLs and keys of a project.
     ///
     /// `-o env` prints NAME="value" lines for eval and dotenv files. Exits with 3 when nothing runs.
+    #[command(
+        after_help = "Examples:\n  plinth status -o env > .env.local\n  plinth status -o env --override-name API_URL=VITE_SUPABASE_URL\n  plinth status --ref <ref> -o json"
+    )]
     Status(StatusArgs),
     /// Prepare a folder: supabase/config.toml, seed.sql and .gitignore.
     Init(InitArgs),
     /// List, create, pause, resume and delete projects.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth projects create shop -o env > shop.env\n  plinth projects pause <ref>\n  plinth projects delete <ref> --confirm shop"
+    )]
     Projects(ProjectsCommand),
     /// List, create and delete branches: copies of a project with its data.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth branches create try-it\n  plinth branches create fix-42 --ref <ref> --git-branch fix-42\n  plinth branches delete try-it --yes"
+    )]
     Branches(BranchesCommand),
     /// List, create, revoke and rotate keys.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth keys list --reveal\n  plinth keys create secret worker\n  plinth keys rotate --api worker --grace 24h\n  plinth keys rotate --signing"
+    )]
     Keys(KeysCommand),
     /// Personal access tokens for the platform API.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth tokens create ci --expires-in 720h\n  PLINTH_ACCESS_TOKEN=sbp_… plinth --api-url https://api.example.com projects list"
+    )]
     Tokens(TokensCommand),
     /// Your SQL migrations in supabase/migrations/.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth migration new add_todos\n  plinth migration up\n  plinth migration list --check"
+    )]
     Migration(MigrationCommand),
     /// The project's database.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  psql \"$(plinth db url)\"\n  plinth db reset --yes"
+    )]
     Db(DbCommand),
     /// Generate things: tokens to try policies with.
     #[command(subcommand)]
     Gen(GenCommand),
     /// Search and follow the log.
+    #[command(
+        after_help = "Examples:\n  plinth logs -f\n  plinth logs api --since 1h --grep 'status:5xx path:/auth/*'\n  plinth logs postgres --level error -o json"
+    )]
     Logs(LogsArgs),
     /// Check each part; say what is wrong and how to fix it. Exits with 1 if something is broken.
     Doctor,
