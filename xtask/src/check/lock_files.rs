@@ -8,11 +8,8 @@ use serde_json::Value;
 
 use super::files;
 
-/// The registry of crates.io, in the two spellings that cargo writes.
-const CRATES_IO: [&str; 2] = [
-    "registry+https://github.com/rust-lang/crates.io-index",
-    "sparse+https://index.crates.io/",
-];
+/// The registry of crates.io, as cargo writes it into every lock file.
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// One sentence for every entry that names a host.
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
@@ -62,7 +59,7 @@ fn cargo_problems(text: &str) -> Result<Vec<String>> {
         .filter_map(|line| line.strip_prefix("source = "));
     let foreign = sources
         .map(|source| source.trim_matches('"'))
-        .filter(|s| !CRATES_IO.contains(s));
+        .filter(|source| *source != CRATES_IO);
     Ok(foreign
         .map(|source| format!("{source} is not the registry of crates.io"))
         .collect())

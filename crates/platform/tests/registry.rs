@@ -1,0 +1,209 @@
+//! Open projects, live changes, and what a restart finds.
+
+mod support;
+
+use plinth_platform::PlatformError;
+use plinth_project::{OpenError, ProjectName};
+use plinth_testkit::TestServer;
+use support::TestPlatform;
+
+fn reference(name: &ProjectName) -> String {
+    name.to_string()
+}
+
+#[tokio::test]
+async fn a_restart_finds_everything_and_clears_half_made_projects() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let before = app.platform.references().clone();
+    let keys = app
+        .platform
+        .legacy_keys(&ProjectName::Default)
+        .await
+        .expect("keys");
+    // As a process leaves it that was killed between its steps.
+    let half = app.project("Half").await;
+    let admin = TestServer::shared()
+        .await
+        .admin()
+        .database(before.platform.as_str());
+    let admin = admin.connect().await.expect("project zero");
+    admin
+        .execute(
+            "update platform.projects set status = 'COMING_UP' where ref = $1",
+            &[&reference(&half)],
+        )
+        .await
+        .expect("an update");
+
+    let app = app.restart().await;
+    let healed = app.platform.heal(true).await.expect("healed");
+
+    assert_eq!(healed.len(), 1, "{healed:?}");
+    assert_eq!(app.platform.references().default, before.default);
+    app.open(&name).await;
+    assert!(matches!(
+        app.platform.load_project(&half).await,
+        Err(PlatformError::NotFound(_))
+    ));
+    let after = app
+        .platform
+        .legacy_keys(&ProjectName::Default)
+        .await
+        .expect("keys");
+    assert_eq!(after.anon, keys.anon, "keys survive");
+}
+
+#[tokio::test]
+async fn two_nodes_may_start_at_once() {
+    let app = TestPlatform::start().await;
+    let server = TestServer::shared().await;
+    let start = || async {
+        plinth_platform::Bootstrap {
+            maintenance: server.admin(),
+            default_database: plinth_platform::DefaultDatabase::Made("both_at_once".to_owned()),
+            instance_key: support::copy_of(&app.instance_key),
+            schemas: plinth_testkit::system_schemas(),
+            given: Default::default(),
+            default_owner_password: None,
+            trash: std::time::Duration::ZERO,
+            logs: app.logs.clone(),
+        }
+        .run()
+        .await
+        .expect("a prepared cluster")
+    };
+
+    let (one, two) = tokio::join!(start(), start());
+
+    assert_eq!(one.references().platform, two.references().platform);
+    assert_eq!(one.references().default, two.references().default);
+}
+
+#[tokio::test]
+async fn a_database_is_brought_up_to_date_when_it_first_serves() {
+    use plinth_db::migrate::{Migration, MigrationSet};
+    const NEXT: MigrationSet = MigrationSet {
+        service: "next",
+        migrations: &[Migration {
+            version: 1,
+            name: "next",
+            sql: "create table public.next (id int)",
+        }],
+    };
+    let app = TestPlatform::start().await;
+    let (used, unused) = (app.project("Used").await, app.project("Unused").await);
+    let upgraded = app.registry_with(NEXT).await;
+    let has_next = async |name: &ProjectName| {
+        let target = TestServer::shared()
+            .await
+            .admin()
+            .database(&reference(name));
+        let client = target.connect().await.expect("the database");
+        let row = client
+            .query_one("select to_regclass('public.next') is not null", &[])
+            .await;
+        row.expect("a row").get::<_, bool>(0)
+    };
+
+    upgraded.get(&used).await.expect("the project opens");
+
+    assert!(has_next(&used).await);
+    assert!(!has_next(&unused).await, "those that nobody uses wait");
+}
+
+#[tokio::test]
+async fn an_idle_project_holds_no_connection() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let sessions = async || {
+        let admin = TestServer::shared()
+            .await
+            .admin()
+            .connect()
+            .await
+            .expect("the server");
+        let sql = "select count(*) from pg_stat_activity where datname = $1";
+        admin
+            .query_one(sql, &[&reference(&name)])
+            .await
+            .expect("a count")
+            .get::<_, i64>(0)
+    };
+    let project = app.open(&name).await;
+    drop(
+        project
+            .db
+            .as_service(plinth_project::Service::Auth)
+            .await
+            .expect("a connection"),
+    );
+    assert_eq!(sessions().await, 1);
+
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    app.registry.close_idle(std::time::Duration::ZERO);
+
+    for _ in 0..100 {
+        if sessions().await == 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(sessions().await, 0);
+    app.open(&name)
+        .await
+        .db
+        .as_owner()
+        .await
+        .expect("it wakes up");
+}
+
+#[tokio::test]
+async fn stored_settings_reach_an_open_project_live() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let project = app.open(&name).await;
+    let mut changes = project.settings().subscribe();
+    assert_eq!(project.settings().current().integer("api.max_rows"), 1000);
+    let zero = TestServer::shared()
+        .await
+        .admin()
+        .database(app.platform.references().platform.as_str());
+    let client = zero.connect().await.expect("project zero");
+    let sql = "update platform.projects set settings = '{\"api.max_rows\": 7}' where ref = $1";
+    client
+        .execute(sql, &[&reference(&name)])
+        .await
+        .expect("stored");
+
+    app.registry.refresh(project.reference()).await;
+
+    assert!(changes.has_changed().expect("open"), "services are told");
+    changes.mark_unchanged();
+    assert_eq!(project.settings().current().integer("api.max_rows"), 7);
+}
+
+#[tokio::test]
+async fn a_paused_default_project_is_no_obstacle_to_a_restart() {
+    let app = TestPlatform::start().await;
+    app.platform
+        .pause_project(&ProjectName::Default)
+        .await
+        .expect("paused");
+
+    let app = app.restart().await;
+
+    assert!(matches!(
+        app.registry.get(&ProjectName::Default).await,
+        Err(OpenError::Paused(_))
+    ));
+    app.platform
+        .examine()
+        .await
+        .expect("the doctor still works");
+    app.platform
+        .resume_project(&ProjectName::Default)
+        .await
+        .expect("resumed");
+    app.open(&ProjectName::Default).await;
+}
