@@ -249,3 +249,49 @@ fn tokens_open_the_platform_api_over_tcp() {
         (brief.get("/platform/projects").status == 401).then_some(())
     });
 }
+
+#[test]
+fn mistakes_of_the_caller_are_told_as_such() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let token = server.cli_json(&["tokens", "create", "clumsy"]);
+    let http = server
+        .http()
+        .token(token["token"].as_str().expect("a token"));
+    let keys = format!("/v1/projects/{}/api-keys", server.value("PLINTH_REF"));
+    let make = |name: &str| format!("{{\"type\":\"secret\",\"name\":\"{name}\"}}");
+    let worker = http.post(&keys, &make("worker")).expect_status(201).json();
+    http.post(&keys, &make("other")).expect_status(201);
+
+    let taken = http.post(&keys, &make("other"));
+    let path = format!("{keys}/{}", worker["id"].as_str().expect("an id"));
+    let renamed = http
+        .send("PATCH", &path, "{\"name\":\"other\"}")
+        .expect("an answer");
+    let nul = "{\"type\":\"secret\",\"name\":\"third\",\"description\":\"a\\u0000b\"}";
+    let nul = http.post(&keys, nul);
+    let alias = http.get("/v1/projects/default/api-keys");
+
+    assert_eq!((taken.status, renamed.status), (409, 409), "{renamed:?}");
+    assert_eq!(nul.status, 400, "{nul:?}");
+    assert_eq!(alias.status, 404, "/v1 takes refs only");
+}
+
+#[test]
+fn a_token_is_limited_and_told_when_to_come_back() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let token = server.cli_json(&["tokens", "create", "eager"]);
+    let http = server
+        .http()
+        .token(token["token"].as_str().expect("a token"));
+
+    let answers: Vec<_> = (0..121).map(|_| http.get("/v1/profile")).collect();
+
+    let (good, over) = answers.split_at(120);
+    assert!(good.iter().all(|answer| answer.status == 200));
+    assert_eq!(good[0].header("x-ratelimit-limit"), Some("120"));
+    assert_eq!(over[0].status, 429, "{over:?}");
+    assert!(over[0].header("retry-after").is_some());
+    server.cli(&["projects", "list"]).expect_success();
+}

@@ -207,3 +207,58 @@ fn answers(http: &Http, path: &str, status: u16) -> crate::support::Answer {
         || Some(http.get(path)).filter(|answer| answer.status == status),
     )
 }
+
+#[test]
+fn a_paused_default_project_does_not_keep_the_server_from_starting() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    server
+        .cli(&["projects", "pause", "default"])
+        .expect_success();
+    assert_eq!(server.stop().code(), Some(0));
+
+    let server = Instance::start(&folder, &[]);
+
+    assert_eq!(
+        server.http().get("/auth/v1/health").code(),
+        "project_paused"
+    );
+    server.cli(&["doctor"]).expect_success();
+    server
+        .cli(&["projects", "resume", "default"])
+        .expect_success();
+    server.http().get("/auth/v1/health").expect_status(200);
+}
+
+#[test]
+fn a_change_goes_on_when_its_client_goes_away() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let token = server.cli_json(&["tokens", "create", "hasty"]);
+    let token = token["token"].as_str().expect("a token");
+    let authority = server.api_url().trim_start_matches("http://");
+
+    for number in 0..6_u64 {
+        let body = format!("{{\"name\":\"hasty {number}\"}}");
+        let request = format!(
+            "POST /v1/projects HTTP/1.1\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut hasty = std::net::TcpStream::connect(authority).expect("a connection");
+        std::io::Write::write_all(&mut hasty, request.as_bytes()).expect("sent");
+        std::thread::sleep(Duration::from_millis(30 + 20 * number));
+    }
+
+    eventually(Duration::from_secs(20), "all of them come up", || {
+        let projects = server.cli_json(&["projects", "list"]);
+        let projects = projects.as_array().expect("a list");
+        let mut hasty = projects.iter().filter(|project| {
+            project["name"]
+                .as_str()
+                .is_some_and(|n| n.starts_with("hasty"))
+        });
+        let is_up = |project: &serde_json::Value| project["status"] == "ACTIVE_HEALTHY";
+        (hasty.clone().count() == 6 && hasty.all(is_up)).then_some(())
+    });
+}

@@ -225,3 +225,54 @@ fn a_signal_during_the_start_ends_everything() {
     );
     folder.expect_no_postgres();
 }
+
+#[test]
+fn an_open_tail_does_not_hold_up_a_stop() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let mut tail = folder
+        .command(&["logs", "-f"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("a tail");
+    server.http().get("/auth/v1/health").expect_status(200);
+    let mut first = [0; 1];
+    let shown = tail.stdout.as_mut().expect("a pipe");
+    std::io::Read::read_exact(shown, &mut first).expect("the tail is open");
+
+    let began = std::time::Instant::now();
+    assert_eq!(server.stop().code(), Some(0));
+
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    wait_for_exit(&mut tail, Duration::from_secs(5)).expect("the tail ends too");
+}
+
+#[test]
+fn a_long_path_has_its_control_socket_in_a_folder_of_our_own() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = Folder::new();
+    let deep = folder.path().join("deep".repeat(30));
+    std::fs::create_dir(&deep).expect("a long path");
+    std::fs::set_permissions(&deep, PermissionsExt::from_mode(0o755)).expect("open to postgres");
+    let state = deep.join(".plinth");
+    let shown = state.to_string_lossy();
+
+    let server = Instance::spawn(&folder, &["start", "--port", "auto", "--data-dir", &shown]);
+    let notes = eventually(
+        Duration::from_secs(60),
+        "the server writes its notes",
+        || std::fs::read_to_string(state.join("running.json")).ok(),
+    );
+    folder
+        .cli(&["status", "--data-dir", &shown])
+        .expect_success();
+
+    let notes: serde_json::Value = serde_json::from_str(&notes).expect("JSON");
+    let socket = std::path::PathBuf::from(notes["control_socket"].as_str().expect("a path"));
+    assert!(!socket.starts_with(&state), "{socket:?}");
+    let parent = std::fs::metadata(socket.parent().expect("a folder")).expect("it exists");
+    assert_eq!(parent.uid(), rustix::process::geteuid().as_raw());
+    assert_eq!(parent.mode() & 0o777, 0o700);
+    drop(server);
+}
