@@ -6,7 +6,10 @@
 //! (`plinth-project`). Every service reaches Postgres through this crate and nothing else.
 
 mod error;
+mod lease;
 mod listen;
+mod literal;
+mod local_settings;
 pub mod migrate;
 mod pool;
 mod quote;
@@ -16,7 +19,9 @@ mod transaction;
 
 pub use error::{DbError, describe};
 pub use listen::{Heard, listen};
+pub use literal::Literal;
+pub use local_settings::LocalSettings;
 pub use pool::{Pool, PoolConfig, PooledConnection, PreparingClient, Usage};
 pub use quote::{QuotedIdent, QuotedLiteral};
 pub use target::{BadDatabaseUrl, Target};
-pub use transaction::{Access, LocalSettings, OpenTransaction, Params};
+pub use transaction::{Access, Begin, End, Isolation, OpenTransaction, Params, Step};

@@ -7,7 +7,10 @@ use std::{
     hash::{BuildHasher, Hasher},
     num::NonZeroUsize,
     ops::Deref,
-    sync::Mutex,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -52,6 +55,8 @@ impl Default for PoolConfig {
 pub struct Pool {
     inner: managed::Pool<Connector>,
     config: PoolConfig,
+    /// How often all statements were to be forgotten.
+    epoch: Arc<AtomicU64>,
 }
 
 impl Pool {
@@ -67,13 +72,25 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build()
             .expect("a runtime is given, which is all that building asks for");
-        Self { inner, config }
+        Self {
+            inner,
+            config,
+            epoch: Arc::default(),
+        }
+    }
+
+    /// Lets every connection forget what it prepared, when it is next lent.
+    pub fn forget_statements(&self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Lends a connection that is in no transaction.
     pub async fn get(&self) -> Result<PooledConnection, DbError> {
         match self.inner.get().await {
-            Ok(connection) => Ok(PooledConnection(connection)),
+            Ok(connection) => {
+                connection.enter_epoch(self.epoch.load(Ordering::Relaxed));
+                Ok(PooledConnection(connection))
+            }
             Err(PoolError::Timeout(_)) => Err(DbError::PoolTimeout),
             Err(PoolError::Backend(error)) => Err(error),
             Err(PoolError::Closed) => Err(DbError::Unavailable("the project is closed".to_owned())),
@@ -145,12 +162,22 @@ pub struct PreparingClient {
     client: Client,
     statements: Mutex<LruCache<u64, CachedStatement>>,
     hasher: std::hash::RandomState,
+    epoch: AtomicU64,
 }
 
 struct CachedStatement {
     role: Box<str>,
     sql: Box<str>,
-    statement: Statement,
+    /// `None` while the statement has only been seen.
+    statement: Option<Statement>,
+}
+
+/// What a connection knows of a statement.
+pub(crate) enum Familiarity {
+    New,
+    /// It ran once, unprepared.
+    SeenOnce,
+    Prepared(Statement),
 }
 
 impl PreparingClient {
@@ -159,6 +186,7 @@ impl PreparingClient {
             client,
             statements: Mutex::new(LruCache::new(STATEMENTS_PER_CONNECTION)),
             hasher: std::hash::RandomState::new(),
+            epoch: AtomicU64::new(0),
         }
     }
 
@@ -173,30 +201,50 @@ impl PreparingClient {
         role: &str,
         sql: &str,
     ) -> Result<Statement, DbError> {
-        if let Some(statement) = self.find_prepared(role, sql) {
+        if let Familiarity::Prepared(statement) = self.recall(role, sql) {
             return Ok(statement);
         }
         let statement = self.client.prepare(sql).await?;
-        let entry = CachedStatement {
-            role: role.into(),
-            sql: sql.into(),
-            statement: statement.clone(),
-        };
-        self.cache().put(self.key(role, sql), entry);
+        self.put(role, sql, Some(statement.clone()));
         Ok(statement)
     }
 
-    /// The statement, if this role has prepared it here.
-    pub(crate) fn find_prepared(&self, role: &str, sql: &str) -> Option<Statement> {
+    /// What this connection knows of the statement, as this role.
+    pub(crate) fn recall(&self, role: &str, sql: &str) -> Familiarity {
         let mut cache = self.cache();
-        let entry = cache.get(&self.key(role, sql))?;
         // Two texts may share a hash; the second then simply takes the first one's place.
-        (*entry.sql == *sql && *entry.role == *role).then(|| entry.statement.clone())
+        match cache.get(&self.key(role, sql)) {
+            Some(entry) if *entry.sql == *sql && *entry.role == *role => match &entry.statement {
+                Some(statement) => Familiarity::Prepared(statement.clone()),
+                None => Familiarity::SeenOnce,
+            },
+            _ => Familiarity::New,
+        }
+    }
+
+    /// Notes that the statement ran, so that it is worth preparing next time.
+    pub(crate) fn remember(&self, role: &str, sql: &str) {
+        self.put(role, sql, None);
+    }
+
+    fn put(&self, role: &str, sql: &str, statement: Option<Statement>) {
+        let entry = CachedStatement {
+            role: role.into(),
+            sql: sql.into(),
+            statement,
+        };
+        self.cache().put(self.key(role, sql), entry);
     }
 
     /// Forgets all prepared statements, as after a schema change.
     pub fn forget_statements(&self) {
         self.cache().clear();
+    }
+
+    fn enter_epoch(&self, epoch: u64) {
+        if self.epoch.swap(epoch, Ordering::Relaxed) != epoch {
+            self.forget_statements();
+        }
     }
 
     fn key(&self, role: &str, sql: &str) -> u64 {

@@ -1,35 +1,29 @@
 //! Transactions with local settings: the one way in which services work as a caller.
 //!
-//! BEGIN, the settings, the statement and COMMIT leave in one network flush, so that a request
+//! BEGIN, the settings, the statements and COMMIT leave in one network flush, so that a request
 //! costs one round trip. If any of them fails, those after it fail with 25P02 and the COMMIT acts
 //! as a ROLLBACK; only the first error is reported.
 //!
-//! A statement that the connection has not prepared yet costs one round trip more: it is prepared
-//! inside the transaction, as the role that will run it, because Postgres checks some rights (on
-//! schemas) only then. For the same reason a prepared statement serves one role.
-//!
-//! Whoever drops one of these futures half-way (a client that disconnects) leaves a connection
-//! behind that still works. [`Lease`] keeps it out of the pool: a transaction that only waits is
-//! rolled back, a running statement is cancelled and its connection closed.
+//! A statement serves the role that prepared it, because Postgres checks some rights (on schemas)
+//! only when it parses. So it is prepared inside the transaction, which costs one round trip more
+//! when a connection first sees it; statements of [`Literal`]s go out unprepared that first time.
 
-use std::{sync::LazyLock, time::Duration};
-
-use futures_util::{TryStreamExt, pin_mut};
+use futures_util::{TryStreamExt, future::join_all, pin_mut};
 use postgres_types::ToSql;
 use tokio_postgres::{Row, Statement, error::SqlState};
 
 use crate::{
-    DbError, Pool,
-    pool::{PooledConnection, PreparingClient},
+    DbError, Literal, Pool,
+    lease::{
+        Lease,
+        State::{Free, InTransaction, Working},
+    },
+    local_settings::{LocalSettings, statement_for},
+    pool::{Familiarity, PreparingClient},
 };
-
-use State::{Free, InTransaction, Working};
 
 /// Parameters of a statement.
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
-
-/// How long ending an abandoned transaction may take.
-const RECLAIM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,62 +35,92 @@ pub enum Access {
     ReadWrite,
 }
 
-impl Access {
-    fn begin(self) -> &'static str {
-        match self {
-            Access::ReadOnly => "begin isolation level read committed read only",
-            Access::ReadWrite => "begin isolation level read committed read write",
+/// What a transaction sees of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Isolation {
+    /// The everyday level.
+    #[default]
+    ReadCommitted,
+    /// One snapshot for all statements.
+    RepeatableRead,
+    /// As if transactions ran one after the other.
+    Serializable,
+}
+
+/// How a transaction begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Begin {
+    /// Whether it may write.
+    pub access: Access,
+    /// What it sees.
+    pub isolation: Isolation,
+}
+
+impl From<Access> for Begin {
+    fn from(access: Access) -> Self {
+        Self {
+            access,
+            isolation: Isolation::default(),
         }
     }
 }
 
-/// Settings that hold until the transaction ends, applied in the order given.
-#[derive(Debug, Clone, Default)]
-pub struct LocalSettings {
-    /// Name and value by turns: exactly the parameters of the settings statement.
-    flat: Vec<String>,
-}
-
-impl LocalSettings {
-    /// Adds one setting. Order matters: what needs the login role's rights stands before `role`.
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) -> &mut Self {
-        self.flat.push(name.into());
-        self.flat.push(value.into());
-        self
-    }
-
-    /// These settings, then those.
-    pub fn followed_by(mut self, later: LocalSettings) -> Self {
-        self.flat.extend(later.flat);
-        self
-    }
-
-    fn role(&self) -> &str {
-        let mut pairs = self.flat.chunks_exact(2);
-        pairs
-            .find(|pair| pair[0] == "role")
-            .map_or("", |pair| pair[1].as_str())
-    }
-
-    fn len(&self) -> usize {
-        self.flat.len() / 2
-    }
-
-    fn params(&self) -> impl ExactSizeIterator<Item = &(dyn ToSql + Sync)> {
-        self.flat.iter().map(|text| text as &(dyn ToSql + Sync))
+impl Begin {
+    fn statement(self) -> &'static str {
+        use {Access::*, Isolation::*};
+        match (self.isolation, self.access) {
+            (ReadCommitted, ReadOnly) => "begin isolation level read committed read only",
+            (ReadCommitted, ReadWrite) => "begin isolation level read committed read write",
+            (RepeatableRead, ReadOnly) => "begin isolation level repeatable read read only",
+            (RepeatableRead, ReadWrite) => "begin isolation level repeatable read read write",
+            (Serializable, ReadOnly) => "begin isolation level serializable read only",
+            (Serializable, ReadWrite) => "begin isolation level serializable read write",
+        }
     }
 }
 
-/// The settings statements that requests use all the time, by their number of settings.
-static SETTINGS_SQL: LazyLock<[String; 17]> = LazyLock::new(|| std::array::from_fn(settings_sql));
+/// One statement of a transaction.
+#[derive(Clone, Copy)]
+pub struct Step<'a> {
+    sql: &'a str,
+    params: StepParams<'a>,
+}
 
-/// `select set_config($1,$2,true), …`: the target list is evaluated from left to right, without
-/// the set-returning function and the sort that a list of any length would need.
-fn settings_sql(count: usize) -> String {
-    let calls: Vec<String> = (0..count)
-        .map(|i| format!("pg_catalog.set_config(${},${},true)", 2 * i + 1, 2 * i + 2))
-        .collect();
-    format!("select {}", calls.join(","))
+#[derive(Clone, Copy)]
+enum StepParams<'a> {
+    /// The statement is prepared, then bound to values of its types.
+    Typed(Params<'a>),
+    /// Prepared from the second time on, or never.
+    Literals {
+        values: &'a [Literal<'a>],
+        may_prepare: bool,
+    },
+}
+
+impl<'a> Step<'a> {
+    /// A statement with values of Rust types.
+    pub fn typed(sql: &'a str, params: Params<'a>) -> Self {
+        let params = StepParams::Typed(params);
+        Self { sql, params }
+    }
+
+    /// A statement whose text a request made. Unless `may_prepare`, it never is.
+    pub fn literals(sql: &'a str, values: &'a [Literal<'a>], may_prepare: bool) -> Self {
+        let params = StepParams::Literals {
+            values,
+            may_prepare,
+        };
+        Self { sql, params }
+    }
+}
+
+/// How a transaction ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Its changes last.
+    Commit,
+    /// Its changes are undone, after deferred constraints had their say.
+    Rollback,
 }
 
 impl Pool {
@@ -108,29 +132,39 @@ impl Pool {
         sql: &str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, DbError> {
-        let mut lease = Lease::take(self).await?;
-        lease
-            .transact(access, settings, sql, params, End::Commit)
-            .await
+        let step = [Step::typed(sql, params)];
+        let mut rows = self
+            .run_steps(access.into(), settings, &step, End::Commit)
+            .await?;
+        Ok(rows.pop().unwrap_or_default())
     }
 
-    /// Opens a transaction with `settings` whose first statement leaves in the same flush.
+    /// Runs statements in one transaction; gives the rows of each.
+    pub async fn run_steps(
+        &self,
+        begin: Begin,
+        settings: &LocalSettings,
+        steps: &[Step<'_>],
+        end: End,
+    ) -> Result<Vec<Vec<Row>>, DbError> {
+        let mut lease = Lease::take(self).await?;
+        lease.transact(begin, settings, steps, Some(end)).await
+    }
+
+    /// Opens a transaction with `settings` whose first statements leave in the same flush.
     pub async fn begin(
         &self,
-        access: Access,
+        begin: Begin,
         settings: &LocalSettings,
-        sql: &str,
-        params: Params<'_>,
-    ) -> Result<(OpenTransaction, Vec<Row>), DbError> {
+        steps: &[Step<'_>],
+    ) -> Result<(OpenTransaction, Vec<Vec<Row>>), DbError> {
         let mut lease = Lease::take(self).await?;
-        let rows = lease
-            .transact(access, settings, sql, params, End::Open)
-            .await?;
+        let rows = lease.transact(begin, settings, steps, None).await?;
         Ok((OpenTransaction { lease }, rows))
     }
 }
 
-/// A transaction that goes on after its first statement. Dropped, it is rolled back.
+/// A transaction that goes on after its first statements. Dropped, it is rolled back.
 pub struct OpenTransaction {
     lease: Lease,
 }
@@ -168,69 +202,174 @@ impl OpenTransaction {
     }
 }
 
-/// Whether the first statement is also the last.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Commit,
-    Open,
-}
-
 impl Lease {
-    /// BEGIN, settings, statement and, if so wished, COMMIT.
+    /// BEGIN, settings, statements and, unless the transaction is to stay open, its end.
     async fn transact(
         &mut self,
-        access: Access,
+        begin: Begin,
         settings: &LocalSettings,
-        sql: &str,
-        params: Params<'_>,
-        end: End,
-    ) -> Result<Vec<Row>, DbError> {
-        let client = self.connection.as_ref().expect("present until dropped");
+        steps: &[Step<'_>],
+        end: Option<End>,
+    ) -> Result<Vec<Vec<Row>>, DbError> {
         settings.role().clone_into(&mut self.role);
         let apply = match settings.len() {
             0 => None,
-            count => match SETTINGS_SQL.get(count) {
-                Some(sql) => Some(client.prepare_cached(sql).await?),
-                None => Some(client.prepare_cached(&settings_sql(count)).await?),
-            },
-        };
-        let open = Opening {
-            client,
-            access,
-            settings,
-            apply,
+            count => Some(self.client().prepare_cached(&statement_for(count)).await?),
         };
         self.state = Working;
-        // The driver sends a request when its future is first polled, and `join!` polls in order;
+        let client = self.client();
+        let role = self.role.as_str();
+        let open = open(client, begin, settings, apply.as_ref());
+        let ready: Option<Vec<_>> = steps.iter().map(|step| step.ready(client, role)).collect();
+        // The driver sends a request when its future is first polled, and joins poll in order;
         // all of them are then waited for, whatever the first ones answer.
-        let (opened, rows) = match client.find_prepared(&self.role, sql) {
-            Some(statement) => {
-                futures_util::join!(open.run(), run_to_end(client, &statement, params, end))
+        let (outcome, is_ended) = match ready {
+            Some(ready) => {
+                let run = join_all(ready.iter().map(|ready| ready.run(client)));
+                let (opened, rows, ended) = futures_util::join!(open, run, finish(client, end));
+                let outcome = opened.and_then(|()| {
+                    let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
+                    ended.map(|()| rows)
+                });
+                (outcome, end.is_some())
             }
             None => {
-                let (opened, statement) =
-                    futures_util::join!(open.run(), client.prepare_for_role(&self.role, sql));
-                let statement = match opened.and(statement) {
-                    Ok(statement) => statement,
-                    Err(error) => {
-                        self.state = InTransaction;
-                        return Err(error);
-                    }
-                };
-                (Ok(()), run_to_end(client, &statement, params, end).await)
+                let outcome = one_by_one(client, role, open, steps, end).await;
+                // After an error the end may not have been reached.
+                let is_ended = outcome.is_ok() && end.is_some();
+                (outcome, is_ended)
             }
         };
-        self.state = match end {
-            End::Commit => Free,
-            End::Open => InTransaction,
+        self.state = match is_ended {
+            true => Free,
+            false => InTransaction,
         };
-        if let Err(DbError::Postgres(error)) = &rows
+        if let Err(DbError::Postgres(error)) = &outcome
             && is_stale(error)
         {
-            client.forget_statements();
+            self.client().forget_statements();
         }
-        opened?;
-        rows
+        outcome
+    }
+}
+
+/// What every transaction starts with.
+async fn open(
+    client: &PreparingClient,
+    begin: Begin,
+    settings: &LocalSettings,
+    apply: Option<&Statement>,
+) -> Result<(), DbError> {
+    let begin = client.batch_execute(begin.statement());
+    let apply = async {
+        let Some(statement) = apply else {
+            return Ok(());
+        };
+        let rows = client.query_raw(statement, settings.params()).await?;
+        pin_mut!(rows);
+        while rows.try_next().await?.is_some() {}
+        Ok(())
+    };
+    let (begun, applied) = futures_util::join!(begin, apply);
+    begun?;
+    applied
+}
+
+/// Statements of which some must be prepared first. The first one is, in the flush that opens
+/// the transaction.
+async fn one_by_one(
+    client: &PreparingClient,
+    role: &str,
+    open: impl Future<Output = Result<(), DbError>>,
+    steps: &[Step<'_>],
+    end: Option<End>,
+) -> Result<Vec<Vec<Row>>, DbError> {
+    let Some((first, rest)) = steps.split_first() else {
+        open.await?;
+        finish(client, end).await?;
+        return Ok(Vec::new());
+    };
+    let (opened, prepared) = futures_util::join!(open, first.prepare(client, role));
+    opened?;
+    let prepared = prepared?;
+    if rest.is_empty() {
+        let (rows, ended) = futures_util::join!(prepared.run(client), finish(client, end));
+        let rows = rows?;
+        ended?;
+        return Ok(vec![rows]);
+    }
+    let mut all = vec![prepared.run(client).await?];
+    for step in rest {
+        all.push(step.prepare(client, role).await?.run(client).await?);
+    }
+    finish(client, end).await?;
+    Ok(all)
+}
+
+async fn finish(client: &PreparingClient, end: Option<End>) -> Result<(), DbError> {
+    match end {
+        None => Ok(()),
+        Some(End::Commit) => Ok(client.batch_execute("commit").await?),
+        Some(End::Rollback) => {
+            let check = client.batch_execute("set constraints all immediate");
+            let roll_back = client.batch_execute("rollback");
+            let (checked, rolled_back) = futures_util::join!(check, roll_back);
+            rolled_back?;
+            Ok(checked?)
+        }
+    }
+}
+
+/// A statement that can be sent at once.
+enum Ready<'a> {
+    Prepared(Statement, StepParams<'a>),
+    OneShot(&'a str, &'a [Literal<'a>]),
+}
+
+impl<'a> Step<'a> {
+    /// The statement, if nothing need be prepared first.
+    fn ready(&self, client: &PreparingClient, role: &str) -> Option<Ready<'a>> {
+        if let StepParams::Literals {
+            values,
+            may_prepare: false,
+        } = self.params
+        {
+            return Some(Ready::OneShot(self.sql, values));
+        }
+        match (client.recall(role, self.sql), self.params) {
+            (Familiarity::Prepared(statement), params) => Some(Ready::Prepared(statement, params)),
+            (Familiarity::New, StepParams::Literals { values, .. }) => {
+                client.remember(role, self.sql);
+                Some(Ready::OneShot(self.sql, values))
+            }
+            (Familiarity::New | Familiarity::SeenOnce, _) => None,
+        }
+    }
+
+    async fn prepare(&self, client: &PreparingClient, role: &str) -> Result<Ready<'a>, DbError> {
+        if let Some(ready) = self.ready(client, role) {
+            return Ok(ready);
+        }
+        let statement = client.prepare_for_role(role, self.sql).await?;
+        Ok(Ready::Prepared(statement, self.params))
+    }
+}
+
+impl Ready<'_> {
+    async fn run(&self, client: &PreparingClient) -> Result<Vec<Row>, DbError> {
+        let rows = match self {
+            Self::Prepared(statement, StepParams::Typed(params)) => {
+                return Ok(client.query(statement, params).await?);
+            }
+            Self::Prepared(statement, StepParams::Literals { values, .. }) => {
+                client.query_raw(statement, values.iter()).await?
+            }
+            Self::OneShot(sql, values) => {
+                let params = values.iter().map(|value| (value, value.declared_type()));
+                client.query_typed_raw(sql, params).await?
+            }
+        };
+        Ok(rows.try_collect().await?)
     }
 }
 
@@ -239,141 +378,4 @@ fn is_stale(error: &tokio_postgres::Error) -> bool {
     let is_changed = error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
         && error.as_db_error().and_then(|db| db.routine()) == Some("RevalidateCachedQuery");
     is_changed || error.code() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
-}
-
-/// What every transaction starts with.
-struct Opening<'a> {
-    client: &'a PreparingClient,
-    access: Access,
-    settings: &'a LocalSettings,
-    apply: Option<Statement>,
-}
-
-impl Opening<'_> {
-    async fn run(&self) -> Result<(), DbError> {
-        let begin = self.client.batch_execute(self.access.begin());
-        let apply = async {
-            let Some(statement) = &self.apply else {
-                return Ok(());
-            };
-            drain(
-                self.client
-                    .query_raw(statement, self.settings.params())
-                    .await?,
-            )
-            .await
-        };
-        let (begun, applied) = futures_util::join!(begin, apply);
-        begun?;
-        Ok(applied?)
-    }
-}
-
-async fn run_to_end(
-    client: &PreparingClient,
-    statement: &Statement,
-    params: Params<'_>,
-    end: End,
-) -> Result<Vec<Row>, DbError> {
-    let main = client.query(statement, params);
-    let end = async {
-        match end {
-            End::Commit => client.batch_execute("commit").await,
-            End::Open => Ok(()),
-        }
-    };
-    let (rows, ended) = futures_util::join!(main, end);
-    let rows = rows?;
-    ended?;
-    Ok(rows)
-}
-
-async fn drain(rows: tokio_postgres::RowStream) -> Result<(), tokio_postgres::Error> {
-    pin_mut!(rows);
-    while rows.try_next().await?.is_some() {}
-    Ok(())
-}
-
-/// A connection on loan that is never handed back inside a transaction.
-struct Lease {
-    connection: Option<PooledConnection>,
-    pool: Pool,
-    state: State,
-    /// As whom the transaction runs; empty for the login role itself.
-    role: String,
-}
-
-/// What the connection is doing.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Nothing: it may go back as it is.
-    Free,
-    /// Waiting for the next statement of its transaction.
-    InTransaction,
-    /// A statement is under way.
-    Working,
-}
-
-impl Lease {
-    async fn take(pool: &Pool) -> Result<Self, DbError> {
-        let connection = Some(pool.get().await?);
-        Ok(Self {
-            connection,
-            pool: pool.clone(),
-            state: Free,
-            role: String::new(),
-        })
-    }
-
-    fn client(&self) -> &PreparingClient {
-        self.connection.as_ref().expect("present until dropped")
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else {
-            return;
-        };
-        if self.state == Free || connection.is_closed() {
-            return;
-        }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return connection.discard();
-        };
-        let pool = self.pool.clone();
-        match self.state {
-            Free => {}
-            InTransaction => drop(runtime.spawn(roll_back(connection))),
-            Working => drop(runtime.spawn(cancel(pool, connection))),
-        }
-    }
-}
-
-async fn roll_back(connection: PooledConnection) {
-    let rolled_back =
-        tokio::time::timeout(RECLAIM_TIMEOUT, connection.batch_execute("rollback")).await;
-    if !matches!(rolled_back, Ok(Ok(()))) {
-        connection.discard();
-    }
-}
-
-/// The connection is closed afterwards: a cancellation may arrive late, and would then hit the
-/// statement of whoever got the connection next.
-async fn cancel(pool: Pool, connection: PooledConnection) {
-    _ = tokio::time::timeout(RECLAIM_TIMEOUT, pool.target().cancel(&connection)).await;
-    connection.discard();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_settings_statement_numbers_its_parameters() {
-        assert_eq!(
-            settings_sql(2),
-            "select pg_catalog.set_config($1,$2,true),pg_catalog.set_config($3,$4,true)"
-        );
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plinth_db::{Access, DbError, LocalSettings, Pool, PoolConfig};
+use plinth_db::{Access, Begin, DbError, LocalSettings, Pool, PoolConfig, Step};
 use plinth_testkit::TestDatabase;
 use tokio_postgres::error::SqlState;
 
@@ -162,10 +162,9 @@ async fn an_open_transaction_is_rolled_back_when_it_is_dropped() {
 
     let (transaction, _) = pool
         .begin(
-            Access::ReadWrite,
+            Begin::default(),
             &none,
-            "insert into public.t values (1)",
-            &[],
+            &[Step::typed("insert into public.t values (1)", &[])],
         )
         .await
         .expect("open");
@@ -183,10 +182,9 @@ async fn an_open_transaction_is_rolled_back_when_it_is_dropped() {
     assert_eq!(rows.expect("rows")[0].get::<_, i64>(0), 0);
     let (mut transaction, _) = pool
         .begin(
-            Access::ReadWrite,
+            Begin::default(),
             &none,
-            "insert into public.t values (1)",
-            &[],
+            &[Step::typed("insert into public.t values (1)", &[])],
         )
         .await
         .expect("open");

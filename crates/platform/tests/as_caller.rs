@@ -2,7 +2,7 @@
 
 mod support;
 
-use plinth_db::DbError;
+use plinth_db::{DbError, Step};
 use plinth_platform::MigrationFile;
 use plinth_project::{Project, ProjectName};
 use serde_json::json;
@@ -108,7 +108,7 @@ async fn a_write_against_the_policy_is_refused_and_undone() {
         .db
         .as_caller(&ada)
         .setting("request.method", "POST")
-        .begin("insert into notes values (3, auth.uid())", &[])
+        .begin(&[Step::typed("insert into notes values (3, auth.uid())", &[])])
         .await
         .expect("her own row");
     let sql = format!("insert into notes values (4, '{BOB}')");

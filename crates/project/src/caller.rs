@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, header::AUTHORIZATION};
-use plinth_token::{ANON_ROLE, ClaimRules, TokenError, VerifiedToken, credential_hash};
+use plinth_token::{
+    ANON_ROLE, ClaimRules, TokenError, VerifiedToken, claims_of_role, credential_hash,
+};
 
 use crate::{ApiKey, Project, ProjectKeys};
 
@@ -26,6 +28,8 @@ pub enum Proof {
     ApiKey(Arc<ApiKey>),
     /// A signed token: a user's access token or a legacy key.
     Token(VerifiedToken),
+    /// Nothing, where a service admits that.
+    Nothing,
 }
 
 /// Why there is no [`Caller`].
@@ -112,6 +116,30 @@ impl Caller {
             .ok_or(CallerError::UnknownApiKey)
     }
 
+    /// Whoever showed this token, with the role that the service's own rules find in it.
+    ///
+    /// A verified token is the only thing that a caller can be made of; whether it may be used
+    /// now ([`VerifiedToken::check`]) is to be settled before.
+    pub fn from_verified(token: VerifiedToken, role: &str) -> Self {
+        // Policies read the role from the claims too, so it must stand there.
+        let claims = token.claims_text_as(role).into();
+        Self {
+            role: role.into(),
+            claims,
+            proof: Proof::Token(token),
+        }
+    }
+
+    /// Whoever showed nothing. The role is what the operator chose for strangers; it must never
+    /// come from a request.
+    pub fn anonymous(role: &str) -> Self {
+        Self {
+            role: role.into(),
+            claims: claims_of_role(role).into(),
+            proof: Proof::Nothing,
+        }
+    }
+
     fn from_api_key(key: Arc<ApiKey>) -> Self {
         Self {
             role: key.role.clone(),
@@ -131,14 +159,8 @@ impl Caller {
         if may_be_legacy && keys.disabled_legacy.contains(&credential_hash(text)) {
             return Err(CallerError::LegacyKeyDisabled);
         }
-        let role = token.role().unwrap_or(ANON_ROLE);
-        // Policies read the role from the claims too, so it must stand there.
-        let claims = token.claims_text_as(role);
-        Ok(Self {
-            role: role.into(),
-            claims: claims.into(),
-            proof: Proof::Token(token.clone()),
-        })
+        let role = token.role().unwrap_or(ANON_ROLE).to_owned();
+        Ok(Self::from_verified(token, &role))
     }
 
     /// The Postgres role.
@@ -160,7 +182,7 @@ impl Caller {
     pub fn token(&self) -> Option<&VerifiedToken> {
         match &self.proof {
             Proof::Token(token) => Some(token),
-            Proof::ApiKey(_) => None,
+            Proof::ApiKey(_) | Proof::Nothing => None,
         }
     }
 }
@@ -182,5 +204,33 @@ mod tests {
         assert_eq!(bearer_token("bEARER  abc "), Some("abc"));
         assert_eq!(bearer_token("Bearer"), Some(""));
         assert_eq!(bearer_token("Basic abc"), None);
+    }
+
+    #[test]
+    fn an_anonymous_caller_has_its_role_and_nothing_else() {
+        let caller = Caller::anonymous("web_anon");
+
+        assert_eq!(caller.role(), "web_anon");
+        assert_eq!(caller.claims(), r#"{"role":"web_anon"}"#);
+        assert!(caller.token().is_none());
+    }
+
+    #[test]
+    fn a_callers_claims_carry_the_role_that_was_found() {
+        let keys = plinth_token::KeySet::builder()
+            .legacy_secret("reallyreallyreallyreallyverysafe")
+            .build()
+            .expect("a good secret");
+        let text = keys
+            .sign(&serde_json::json!({ "sub": "u1", "app": { "role": "editor" } }))
+            .expect("signed");
+        let token = keys.verify(&text).expect("genuine");
+
+        let caller = Caller::from_verified(token, "editor");
+
+        assert_eq!(caller.role(), "editor");
+        let claims: serde_json::Value = serde_json::from_str(caller.claims()).expect("JSON");
+        assert_eq!(claims["role"], "editor");
+        assert_eq!(claims["sub"], "u1");
     }
 }

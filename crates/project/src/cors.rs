@@ -28,6 +28,7 @@ pub struct Cors {
     origins: Vec<String>,
     methods: &'static str,
     allow: &'static str,
+    allow_if_asked: &'static str,
     expose: Option<&'static str>,
     max_age: Option<u32>,
 }
@@ -39,6 +40,7 @@ impl Cors {
             origins: Vec::new(),
             methods: "GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS",
             allow: "",
+            allow_if_asked: "",
             expose: None,
             max_age: None,
         }
@@ -62,6 +64,13 @@ impl Cors {
     #[must_use]
     pub fn allow(mut self, headers: &'static str) -> Self {
         self.allow = headers;
+        self
+    }
+
+    /// Request headers that stand behind those that a preflight asks for.
+    #[must_use]
+    pub fn allow_if_asked(mut self, headers: &'static str) -> Self {
+        self.allow_if_asked = headers;
         self
     }
 
@@ -149,9 +158,16 @@ impl Cors {
         let asked = request
             .get(ACCESS_CONTROL_REQUEST_HEADERS)
             .map_or("", |value| value.to_str().unwrap_or_default().trim());
-        let names: Vec<_> = [self.allow, asked]
+        let more = if asked.is_empty() {
+            ""
+        } else {
+            self.allow_if_asked
+        };
+        let names: Vec<_> = [self.allow, asked, more]
             .into_iter()
-            .filter(|names| !names.is_empty())
+            .flat_map(|names| names.split(','))
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
             .collect();
         if names.is_empty() {
             return None;
@@ -186,6 +202,7 @@ mod tests {
         let cors = Cors::any()
             .methods("GET, PATCH")
             .allow("Authorization")
+            .allow_if_asked("Accept")
             .max_age(60);
         let request = preflight_from("https://app.example");
 
@@ -198,7 +215,7 @@ mod tests {
         assert_eq!(headers[ACCESS_CONTROL_ALLOW_METHODS], "GET, PATCH");
         assert_eq!(
             headers[ACCESS_CONTROL_ALLOW_HEADERS],
-            "Authorization, apikey, x-client-info"
+            "Authorization, apikey, x-client-info, Accept"
         );
         assert_eq!(headers[ACCESS_CONTROL_MAX_AGE], "60");
         assert!(!headers.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));

@@ -6,17 +6,18 @@
 
 use std::{
     collections::HashMap,
-    ops::Deref,
+    ops::{Deref, DerefMut},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use plinth_db::{
-    Access, DbError, LocalSettings, OpenTransaction, Params, Pool, PoolConfig, PooledConnection,
-    PreparingClient, Target, Usage,
+    Access, Begin, DbError, End, Heard, Isolation, LocalSettings, OpenTransaction, Params, Pool,
+    PoolConfig, PooledConnection, PreparingClient, Step, Target, Usage,
 };
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, mpsc, watch};
 use tokio_postgres::{Client, Row};
+use tokio_util::sync::CancellationToken;
 
 use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef};
 
@@ -56,6 +57,8 @@ struct Inner {
     pools: Mutex<HashMap<PoolKind, Pool>>,
     /// Held for reading while a connection is out; copying the database takes it for writing.
     gate: Arc<RwLock<()>>,
+    /// Whether somebody has, or waits for, the database for themselves: listeners hang up.
+    is_held: watch::Sender<bool>,
 }
 
 /// Which logins there are.
@@ -155,6 +158,7 @@ impl ProjectDb {
             config,
             pools: Mutex::default(),
             gate: Arc::default(),
+            is_held: watch::Sender::new(false),
         }))
     }
 
@@ -166,7 +170,7 @@ impl ProjectDb {
             .set("request.jwt.claims", caller.claims());
         AsCaller {
             db: self,
-            access: Access::ReadWrite,
+            begin: Begin::default(),
             before: LocalSettings::default(),
             after: identity,
         }
@@ -194,13 +198,72 @@ impl ProjectDb {
 
     /// Stops lending connections, waits for those that are out, and closes all: what copying or
     /// dropping a database needs. Work that arrives meanwhile waits until the guard is dropped.
-    pub async fn hold(&self, patience: Duration) -> Result<OwnedRwLockWriteGuard<()>, DbError> {
+    pub async fn hold(&self, patience: Duration) -> Result<Held, DbError> {
+        let release = Release(self.clone());
+        self.0.is_held.send_replace(true);
         let exclusive = self.0.gate.clone().write_owned();
         let guard = tokio::time::timeout(patience, exclusive)
             .await
             .map_err(|_| DbError::PoolTimeout)?;
         self.close();
-        Ok(guard)
+        Ok(Held {
+            _release: release,
+            _guard: guard,
+        })
+    }
+
+    /// Listens on `channel` with the login that callers start from, until `stop`. Hangs up while
+    /// the database is held; every [`Heard::Connected`] means that something may have been missed.
+    pub fn listen(&self, channel: &str, stop: CancellationToken) -> mpsc::Receiver<Heard> {
+        let (sender, receiver) = mpsc::channel(64);
+        let mut held = self.0.is_held.subscribe();
+        let target = self.0.way_in.caller();
+        let channels = vec![channel.to_owned()];
+        let gate = self.0.gate.clone();
+        tokio::spawn(async move {
+            while !stop.is_cancelled() && !sender.is_closed() {
+                if held.wait_for(|is_held| !is_held).await.is_err() {
+                    return;
+                }
+                let _gate = gate.clone().read_owned().await;
+                let hang_up = stop.child_token();
+                let (mut heard, listening) =
+                    plinth_db::listen(target.clone(), channels.clone(), hang_up.clone());
+                loop {
+                    tokio::select! {
+                        () = async { _ = held.wait_for(|is_held| *is_held).await } => break,
+                        () = sender.closed() => break,
+                        heard = heard.recv() => {
+                            let Some(heard) = heard else { break };
+                            if sender.send(heard).await.is_err() {
+                                break;
+                            }
+                        }
+                    }
+                }
+                hang_up.cancel();
+                _ = listening.await;
+            }
+        });
+        receiver
+    }
+
+    /// A connection of its own with the login that callers start from, for looking at the
+    /// catalog. While it is out, the database cannot be held.
+    pub async fn as_login(&self) -> Result<LoginConnection, DbError> {
+        let gate = self.0.gate.clone().read_owned().await;
+        let client = self.0.way_in.caller().connect().await?;
+        Ok(LoginConnection {
+            client,
+            _gate: gate,
+        })
+    }
+
+    /// Lets every pooled connection forget what it prepared, as after a schema change.
+    pub fn forget_statements(&self) {
+        for pool in self.pools().values() {
+            pool.forget_statements();
+        }
     }
 
     /// Closes all pools; the next request opens new ones.
@@ -239,6 +302,41 @@ impl ProjectDb {
     }
 }
 
+/// Nobody else works on the database as long as this lives.
+pub struct Held {
+    _guard: OwnedRwLockWriteGuard<()>,
+    _release: Release,
+}
+
+/// Lets listeners come back.
+struct Release(ProjectDb);
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        self.0.0.is_held.send_replace(false);
+    }
+}
+
+/// A connection with the login role of callers; derefs to [`Client`].
+pub struct LoginConnection {
+    client: Client,
+    _gate: OwnedRwLockReadGuard<()>,
+}
+
+impl Deref for LoginConnection {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for LoginConnection {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+}
+
 /// A privileged connection on loan.
 pub struct ServiceConnection {
     connection: PooledConnection,
@@ -256,7 +354,7 @@ impl Deref for ServiceConnection {
 /// A transaction to be, as some caller.
 pub struct AsCaller<'a> {
     db: &'a ProjectDb,
-    access: Access,
+    begin: Begin,
     before: LocalSettings,
     after: LocalSettings,
 }
@@ -264,7 +362,13 @@ pub struct AsCaller<'a> {
 impl AsCaller<'_> {
     /// Postgres shall refuse every write.
     pub fn read_only(mut self) -> Self {
-        self.access = Access::ReadOnly;
+        self.begin.access = Access::ReadOnly;
+        self
+    }
+
+    /// What the transaction shall see of others.
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.begin.isolation = isolation;
         self
     }
 
@@ -282,34 +386,33 @@ impl AsCaller<'_> {
 
     /// Runs one statement; the whole transaction is one round trip.
     pub async fn query(self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
-        let _gate = self.db.0.gate.read().await;
-        let pool = self.db.pool(PoolKind::Caller);
-        pool.run(
-            self.access,
-            &self.before.followed_by(self.after),
-            sql,
-            params,
-        )
-        .await
+        let step = [Step::typed(sql, params)];
+        let mut rows = self.run(&step, End::Commit).await?;
+        Ok(rows.pop().unwrap_or_default())
     }
 
-    /// Runs the first statement and leaves the transaction open.
+    /// Runs statements; the whole transaction is one round trip. Gives the rows of each.
+    pub async fn run(self, steps: &[Step<'_>], end: End) -> Result<Vec<Vec<Row>>, DbError> {
+        let _gate = self.db.0.gate.read().await;
+        let pool = self.db.pool(PoolKind::Caller);
+        let settings = self.before.followed_by(self.after);
+        pool.run_steps(self.begin, &settings, steps, end).await
+    }
+
+    /// Runs the first statements and leaves the transaction open.
     pub async fn begin(
         self,
-        sql: &str,
-        params: Params<'_>,
-    ) -> Result<(CallerTransaction, Vec<Row>), DbError> {
+        steps: &[Step<'_>],
+    ) -> Result<(CallerTransaction, Vec<Vec<Row>>), DbError> {
         let gate = self.db.0.gate.clone().read_owned().await;
         let pool = self.db.pool(PoolKind::Caller);
         let settings = self.before.followed_by(self.after);
-        let (transaction, rows) = pool.begin(self.access, &settings, sql, params).await?;
-        Ok((
-            CallerTransaction {
-                transaction,
-                _gate: gate,
-            },
-            rows,
-        ))
+        let (transaction, rows) = pool.begin(self.begin, &settings, steps).await?;
+        let transaction = CallerTransaction {
+            transaction,
+            _gate: gate,
+        };
+        Ok((transaction, rows))
     }
 }
 

@@ -27,7 +27,8 @@ pub use client_address::ClientAddress;
 pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use cors::Cors;
 pub use database::{
-    ADMIN_OPTIONS, AsCaller, CallerTransaction, ProjectDb, Service, ServiceConnection,
+    ADMIN_OPTIONS, AsCaller, CallerTransaction, Held, LoginConnection, ProjectDb, Service,
+    ServiceConnection,
 };
 pub use extract::MaybeCaller;
 pub use keys::{ApiKey, ProjectKeys};

@@ -33,6 +33,7 @@ struct Inner {
     tokens: TokenCache,
     settings: SettingsHandle,
     configs: Mutex<HashMap<TypeId, CachedConfig>>,
+    attached: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     last_used: AtomicI64,
 }
 
@@ -64,6 +65,7 @@ impl Project {
             tokens: TokenCache::default(),
             settings,
             configs: Mutex::default(),
+            attached: Mutex::default(),
             last_used: AtomicI64::new(0),
         };
         Self {
@@ -123,6 +125,22 @@ impl Project {
         };
         configs.insert(TypeId::of::<T>(), cached);
         value
+    }
+
+    /// What a service keeps for this project as long as the project is open, made on first use.
+    ///
+    /// It must not hold the project itself, or neither would ever go.
+    pub fn attached<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut attached = self
+            .inner
+            .attached
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let entry = attached
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Arc::new(make()));
+        let value = entry.clone().downcast::<T>();
+        value.expect("the map is keyed by type")
     }
 
     pub(crate) fn touch(&self, now: i64) {

@@ -5,9 +5,12 @@
 //! remembered is refused all the same. Refused tokens are not remembered: a stranger could fill
 //! the memory with them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use moka::sync::Cache;
+use moka::notification::RemovalCause;
+use moka::sync::{Cache, CacheBuilder};
 
 use crate::encoding::sha256;
 use crate::error::TokenError;
@@ -26,6 +29,25 @@ const BYTES_PER_ENTRY: usize = 512;
 #[derive(Clone, Debug)]
 pub struct TokenCache {
     tokens: Cache<Key, VerifiedToken>,
+    counters: Arc<Counters>,
+}
+
+/// How a cache has been used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Tokens that were asked for.
+    pub requests: u64,
+    /// Those that were remembered.
+    pub hits: u64,
+    /// Tokens that had to go before they were idle for long.
+    pub evictions: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    requests: AtomicU64,
+    hits: AtomicU64,
+    evictions: AtomicU64,
 }
 
 /// The token's hash instead of its text keeps credentials out of memory dumps.
@@ -40,10 +62,35 @@ impl TokenCache {
     pub fn with_max_bytes(max_bytes: u64) -> Self {
         let tokens = Cache::builder()
             .max_capacity(max_bytes)
-            .weigher(|_, token: &VerifiedToken| weight(token))
+            .weigher(|_, token: &VerifiedToken| weight(token));
+        Self::build(tokens, Arc::default())
+    }
+
+    /// A cache of at most this many tokens; none at all with zero.
+    pub fn with_max_entries(max_entries: u64) -> Self {
+        Self::build(Cache::builder().max_capacity(max_entries), Arc::default())
+    }
+
+    /// An empty cache of another size that goes on counting.
+    pub fn resized(&self, max_entries: u64) -> Self {
+        let tokens = Cache::builder().max_capacity(max_entries);
+        Self::build(tokens, Arc::clone(&self.counters))
+    }
+
+    fn build(
+        tokens: CacheBuilder<Key, VerifiedToken, Cache<Key, VerifiedToken>>,
+        counters: Arc<Counters>,
+    ) -> Self {
+        let counted = Arc::clone(&counters);
+        let tokens = tokens
             .time_to_idle(IDLE_LIFETIME)
+            .eviction_listener(move |_, _, cause| {
+                if cause == RemovalCause::Size {
+                    counted.evictions.fetch_add(1, Relaxed);
+                }
+            })
             .build();
-        Self { tokens }
+        Self { tokens, counters }
     }
 
     /// Like [`KeySet::verify`], but remembers.
@@ -52,12 +99,23 @@ impl TokenCache {
             generation: keys.generation(),
             token_hash: sha256(token.as_bytes()),
         };
+        self.counters.requests.fetch_add(1, Relaxed);
         if let Some(known) = self.tokens.get(&key) {
+            self.counters.hits.fetch_add(1, Relaxed);
             return Ok(known);
         }
         let verified = keys.verify(token)?;
         self.tokens.insert(key, verified.clone());
         Ok(verified)
+    }
+
+    /// How it has been used so far.
+    pub fn counts(&self) -> CacheCounts {
+        CacheCounts {
+            requests: self.counters.requests.load(Relaxed),
+            hits: self.counters.hits.load(Relaxed),
+            evictions: self.counters.evictions.load(Relaxed),
+        }
     }
 
     /// How many tokens are remembered.
@@ -202,6 +260,42 @@ mod tests {
         let too_big = keys.sign(&json!({ "sub": "x".repeat(10_000) })).unwrap();
         assert!(cache.verify(&keys, &too_big).is_ok());
         assert!(cache.len() < 20);
+    }
+
+    #[test]
+    fn a_cache_may_be_bounded_by_entries_and_counts_its_use() {
+        let cache = TokenCache::with_max_entries(2);
+        let keys = keys_of(&key(), KeyStatus::InUse);
+        let token = |sub: u32| keys.sign(&json!({ "sub": sub })).unwrap();
+        let first = token(0);
+
+        cache.verify(&keys, &first).unwrap();
+        cache.verify(&keys, &first).unwrap();
+        for number in 1..10 {
+            cache.verify(&keys, &token(number)).unwrap();
+        }
+
+        assert!(cache.len() <= 2, "{}", cache.len());
+        let counts = cache.counts();
+        assert_eq!((counts.requests, counts.hits), (11, 1));
+        assert!(counts.evictions >= 8, "{counts:?}");
+        assert_eq!(cache.resized(5).counts(), counts);
+    }
+
+    #[test]
+    fn a_cache_of_no_entries_remembers_nothing() {
+        let (cache, keys) = (
+            TokenCache::with_max_entries(0),
+            keys_of(&key(), KeyStatus::InUse),
+        );
+        let token = keys.sign(&json!({})).unwrap();
+
+        for _ in 0..2 {
+            cache.verify(&keys, &token).unwrap();
+        }
+
+        assert!(cache.is_empty());
+        assert_eq!(cache.counts().hits, 0);
     }
 
     #[test]
