@@ -3,11 +3,13 @@
 //! A database is first made under a passing name and then renamed in one transaction, so that a
 //! killed process leaves either nothing or a leftover that the next start removes.
 
+use std::time::{Duration, Instant};
+
 use plinth_db::{
     DbError, QuotedIdent, QuotedLiteral, Target,
     migrate::{self, MigrationSet},
 };
-use tokio_postgres::Client;
+use tokio_postgres::{Client, error::SqlState};
 
 use crate::PlatformError;
 
@@ -31,6 +33,40 @@ pub(crate) async fn create_from(
     Ok(client
         .batch_execute(&format!("create database {name} template {template}"))
         .await?)
+}
+
+/// How long a template that another node is replacing may be away.
+const TEMPLATE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Makes a pristine database. Another node, perhaps of another version, may be putting a new
+/// template in the place of the old one, which is then away or in use for a moment.
+pub(crate) async fn create_pristine(client: &Client, name: &str) -> Result<(), PlatformError> {
+    let began = Instant::now();
+    loop {
+        let error = match create_from(client, name, TEMPLATE).await {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        if !is_away(&error) {
+            return Err(error.into());
+        }
+        if began.elapsed() > TEMPLATE_PATIENCE {
+            return Err(PlatformError::Unavailable(error));
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn is_away(error: &DbError) -> bool {
+    let missing_or_used = [SqlState::INVALID_CATALOG_NAME, SqlState::OBJECT_IN_USE];
+    error
+        .sqlstate()
+        .is_some_and(|code| missing_or_used.contains(code))
+}
+
+/// Whether a copy failed because somebody is connected to its source.
+pub(crate) fn is_in_use(error: &DbError) -> bool {
+    error.sqlstate() == Some(&SqlState::OBJECT_IN_USE)
 }
 
 /// Drops a database and ends the sessions on it. Fine when it is gone already.
@@ -90,14 +126,17 @@ pub(crate) async fn end_sessions(
     Ok(())
 }
 
-/// Who is connected to the database, for the sentence that explains why it cannot be copied.
+/// Who is connected to the database, replication senders included, for the sentence that explains
+/// why its files cannot be copied.
 pub(crate) async fn foreign_sessions(
     client: &Client,
     database: &str,
 ) -> Result<Vec<String>, DbError> {
     let sql = "select coalesce(nullif(application_name, ''), usename::text, 'unknown')
                from pg_stat_activity
-               where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'";
+               where datname = $1 and pid <> pg_backend_pid()
+                 and backend_type in ('client backend', 'walsender')
+               order by 1";
     Ok(client
         .query(sql, &[&database])
         .await?

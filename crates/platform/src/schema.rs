@@ -26,5 +26,10 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "notices",
             sql: include_str!("../migrations/0004_notices.sql"),
         },
+        Migration {
+            version: 5,
+            name: "jobs",
+            sql: include_str!("../migrations/0005_jobs.sql"),
+        },
     ],
 };

@@ -309,3 +309,41 @@ async fn access_tokens_are_shown_once_and_can_be_revoked() {
         .expect("revoked");
     assert!(app.platform.list_tokens().await.expect("a list").is_empty());
 }
+
+#[tokio::test]
+async fn a_rotation_that_fails_half_way_leaves_the_old_key() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let before = app.platform.list_api_keys(&name).await.expect("keys");
+    let zero = plinth_testkit::TestServer::shared()
+        .await
+        .admin()
+        .database(app.platform.references().platform.as_str());
+    let zero = zero.connect().await.expect("project zero");
+    zero.batch_execute(
+        "create function platform.refuse() returns trigger language plpgsql as
+         'begin raise exception ''not now''; end'",
+    )
+    .await
+    .expect("a function");
+
+    for half in ["insert", "update"] {
+        zero.batch_execute(&format!(
+            "create or replace trigger refuse after {half} on platform.api_keys
+             for each row execute function platform.refuse()"
+        ))
+        .await
+        .expect("a trigger");
+        let rotated = app
+            .platform
+            .rotate_api_key(&name, "secret/default", Duration::ZERO)
+            .await;
+        assert!(rotated.is_err(), "{half}");
+        let after = app.platform.list_api_keys(&name).await.expect("keys");
+        let facts = |keys: &[plinth_platform::StoredApiKey]| -> Vec<_> {
+            let fact = |key: &plinth_platform::StoredApiKey| (key.id, key.revoked_at.is_some());
+            keys.iter().map(fact).collect()
+        };
+        assert_eq!(facts(&after), facts(&before), "{half}");
+    }
+}

@@ -1,8 +1,8 @@
-//! Projects: creation, pause, deletion, branches, reset.
+//! Projects: creation, pause, deletion, reset.
 
 mod support;
 
-use plinth_platform::{BranchRequest, PlatformError};
+use plinth_platform::PlatformError;
 use plinth_project::{OpenError, ProjectName, ProjectStatus};
 use plinth_testkit::TestServer;
 use support::TestPlatform;
@@ -166,123 +166,6 @@ async fn the_two_fixed_projects_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_branch_carries_schema_and_data_but_no_sessions() {
-    let app = TestPlatform::start().await;
-    let name = app.project("Shop").await;
-    let project = app.open(&name).await;
-    let owner = project.db.as_owner().await.expect("the owner");
-    owner
-        .batch_execute(
-            "create table public.items (id int); insert into items values (1), (2);
-             insert into auth.users (id) values ('00000000-0000-0000-0000-000000000001');
-             insert into auth.sessions (id, user_id) values
-                 (gen_random_uuid(), '00000000-0000-0000-0000-000000000001');",
-        )
-        .await
-        .expect("rows");
-    drop(owner);
-    let request = BranchRequest {
-        name: "try".to_owned(),
-        ..BranchRequest::default()
-    };
-
-    let branch = app
-        .platform
-        .create_branch(&name, &request)
-        .await
-        .expect("a branch");
-
-    let copy = ProjectName::Ref(branch.reference.clone());
-    let client = app
-        .open(&copy)
-        .await
-        .db
-        .as_owner()
-        .await
-        .expect("the branch's owner");
-    let counts = client
-        .query_one(
-            "select (select count(*) from items), (select count(*) from auth.users),
-                    (select count(*) from auth.sessions)",
-            &[],
-        )
-        .await
-        .expect("counts");
-    assert_eq!(
-        (
-            counts.get::<_, i64>(0),
-            counts.get::<_, i64>(1),
-            counts.get::<_, i64>(2)
-        ),
-        (2, 1, 0)
-    );
-    let (theirs, ours) = (
-        app.platform.legacy_keys(&copy).await.expect("keys"),
-        app.platform.legacy_keys(&name).await.expect("keys"),
-    );
-    assert_ne!(
-        theirs.jwt_secret, ours.jwt_secret,
-        "a branch has secrets of its own"
-    );
-
-    let again = app.platform.create_branch(&name, &request).await;
-    assert!(
-        matches!(again, Err(PlatformError::Conflict(_))),
-        "names are unique"
-    );
-    let deleted = app.platform.delete_project(&name, true).await;
-    assert!(
-        matches!(deleted, Err(PlatformError::Conflict(_))),
-        "branches go first"
-    );
-}
-
-#[tokio::test]
-async fn a_foreign_session_on_the_source_is_named_or_ended() {
-    let app = TestPlatform::start().await;
-    let name = app.project("Shop").await;
-    let psql = app
-        .open(&name)
-        .await
-        .db
-        .as_owner()
-        .await
-        .expect("the owner");
-    psql.batch_execute("set application_name = 'psql'; begin")
-        .await
-        .expect("a session");
-    let mut request = BranchRequest {
-        name: "try".to_owned(),
-        ..BranchRequest::default()
-    };
-
-    let refused = app
-        .platform
-        .create_branch(&name, &request)
-        .await
-        .expect_err("refused");
-    assert!(refused.to_string().contains("psql"), "{refused}");
-    assert!(
-        app.platform
-            .list_branches(&name)
-            .await
-            .expect("a list")
-            .is_empty(),
-        "nothing is left"
-    );
-
-    request.end_sessions = true;
-    app.platform
-        .create_branch(&name, &request)
-        .await
-        .expect("a branch");
-    assert!(
-        psql.batch_execute("select 1").await.is_err(),
-        "the session was ended"
-    );
-}
-
-#[tokio::test]
 async fn a_reset_leaves_a_pristine_database() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
@@ -328,4 +211,104 @@ async fn names_are_checked() {
     }
     app.project("Ünïcode 🏪 shop").await;
     app.project(&"x".repeat(256)).await;
+}
+
+#[tokio::test]
+async fn a_reset_that_cannot_wait_any_longer_leaves_nothing_behind() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let project = app.open(&name).await;
+    let busy = project
+        .db
+        .as_service(plinth_project::Service::Auth)
+        .await
+        .expect("a request");
+
+    let refused = app.platform.reset_database(&name).await;
+
+    assert!(
+        matches!(&refused, Err(PlatformError::Conflict(text)) if text.contains("nothing was reset")),
+        "{refused:?}"
+    );
+    let server = TestServer::shared().await.admin();
+    let server = server.connect().await.expect("the server");
+    let left = server
+        .query(
+            "select from pg_database where datname = $1 || '_new'",
+            &[&reference(&name)],
+        )
+        .await
+        .expect("databases");
+    assert!(left.is_empty());
+    drop(busy);
+    app.platform.reset_database(&name).await.expect("a reset");
+}
+
+#[tokio::test]
+async fn a_template_that_is_being_replaced_is_waited_for() {
+    let app = TestPlatform::start().await;
+    let server = TestServer::shared().await.admin();
+    let server = server.connect().await.expect("the server");
+    // What a starting node of another version holds meanwhile.
+    let away = "select pg_advisory_lock(7305820114271965);
+                alter database plinth_template is_template false;
+                alter database plinth_template rename to plinth_template_away";
+    for sql in away.split(';') {
+        server.batch_execute(sql).await.expect("the template goes");
+    }
+
+    let (made, ()) = tokio::join!(app.project("Patient"), async {
+        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+        let back = "alter database plinth_template_away rename to plinth_template;
+                    alter database plinth_template is_template true;
+                    select pg_advisory_unlock(7305820114271965)";
+        for sql in back.split(';') {
+            server
+                .batch_execute(sql)
+                .await
+                .expect("the template is back");
+        }
+    });
+
+    app.open(&made).await;
+}
+
+#[tokio::test]
+async fn a_database_of_somebody_else_has_no_password_of_ours_and_is_never_shut() {
+    let app = TestPlatform::start_given().await;
+    let request = plinth_platform::ProjectRequest {
+        name: "Shop".to_owned(),
+        database_password: Some("chosen".to_owned()),
+        ..Default::default()
+    };
+    let refused = app.platform.create_project(&request).await;
+    assert!(
+        matches!(&refused, Err(PlatformError::Invalid(text)) if text.contains("no password")),
+        "{refused:?}"
+    );
+    let theirs = TestServer::shared()
+        .await
+        .admin()
+        .database(&app.default_database);
+    let session = theirs.connect().await.expect("their database");
+
+    app.platform
+        .pause_project(&ProjectName::Default)
+        .await
+        .expect("paused");
+
+    assert!(matches!(
+        app.registry.get(&ProjectName::Default).await,
+        Err(OpenError::Paused(_))
+    ));
+    session
+        .batch_execute("select 1")
+        .await
+        .expect("sessions of others go on");
+    theirs.connect().await.expect("and new ones are let in");
+    app.platform
+        .resume_project(&ProjectName::Default)
+        .await
+        .expect("resumed");
+    app.open(&ProjectName::Default).await;
 }

@@ -207,3 +207,56 @@ async fn a_paused_default_project_is_no_obstacle_to_a_restart() {
         .expect("resumed");
     app.open(&ProjectName::Default).await;
 }
+
+/// Looks projects up in the platform, but hands over what it found only when told.
+struct SlowDirectory {
+    platform: plinth_platform::Platform,
+    found: tokio::sync::Notify,
+    go_on: tokio::sync::Semaphore,
+}
+
+impl plinth_project::Directory for SlowDirectory {
+    fn find<'a>(
+        &'a self,
+        name: &'a ProjectName,
+    ) -> plinth_project::BoxFuture<
+        'a,
+        Result<Option<plinth_project::ProjectRecord>, plinth_project::DirectoryError>,
+    > {
+        Box::pin(async move {
+            let record = self.platform.find(name).await;
+            self.found.notify_one();
+            let _turn = self.go_on.acquire().await.expect("never closed");
+            record
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_changes_while_a_project_opens_is_not_missed() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let directory = std::sync::Arc::new(SlowDirectory {
+        platform: app.platform.clone(),
+        found: tokio::sync::Notify::new(),
+        go_on: tokio::sync::Semaphore::new(0),
+    });
+    let registry = app.registry_over(directory.clone()).await;
+    let old = app.platform.legacy_keys(&name).await.expect("keys").anon;
+
+    let opening = tokio::spawn({
+        let (registry, name) = (registry.clone(), name.clone());
+        async move { registry.get(&name).await }
+    });
+    directory.found.notified().await;
+    // What was found is out of date from here on, and its announcement finds nothing open.
+    app.platform.rotate_legacy(&name).await.expect("rotated");
+    let reference: plinth_project::ProjectRef = reference(&name).parse().expect("a ref");
+    registry.refresh(&reference).await;
+    directory.go_on.add_permits(100);
+    let project = opening.await.expect("no panic").expect("it opens");
+
+    let new = app.platform.legacy_keys(&name).await.expect("keys").anon;
+    assert!(TestPlatform::caller(&project, old.expose()).is_err());
+    assert!(TestPlatform::caller(&project, new.expose()).is_ok());
+}

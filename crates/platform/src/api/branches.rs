@@ -1,6 +1,7 @@
 //! Branches (console contract §2.4.6).
 
 use axum::{Json, extract::State, http::StatusCode};
+use plinth_project::ProjectStatus;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -9,9 +10,15 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments},
 };
-use crate::{Branch, BranchRequest, Platform, PlatformError, ProjectRow};
+use crate::{Branch, BranchRequest, CopyMethod, Platform, PlatformError, ProjectRow};
 
+/// The branch in the words of the Management API; `copy` is ours.
 fn branch_body(branch: &Branch) -> Value {
+    let (state, project) = match (&branch.failure, branch.status) {
+        (Some(_), _) => ("MIGRATIONS_FAILED", "INIT_FAILED"),
+        (None, status @ ProjectStatus::ComingUp) => ("CREATING_PROJECT", status.as_str()),
+        (None, status) => ("FUNCTIONS_DEPLOYED", status.as_str()),
+    };
     json!({
         "id": branch.id,
         "name": branch.name,
@@ -21,10 +28,16 @@ fn branch_body(branch: &Branch) -> Value {
         "git_branch": branch.git_branch,
         "persistent": branch.persistent,
         "with_data": branch.with_data,
-        "status": "FUNCTIONS_DEPLOYED",
-        "preview_project_status": branch.status.as_str(),
+        "status": state,
+        "preview_project_status": project,
         "created_at": rfc3339(branch.created_at),
         "updated_at": rfc3339(branch.updated_at),
+        "copy": {
+            "method": branch.copy_method.map(CopyMethod::as_str),
+            "reason": branch.copy_reason,
+            "job_id": branch.job,
+            "error": branch.failure,
+        },
     })
 }
 
@@ -75,7 +88,7 @@ pub(super) struct CreateBody {
     end_sessions: bool,
 }
 
-/// `POST …/branches`.
+/// `POST …/branches`: ready, or COMING_UP with the job that makes it.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
@@ -88,9 +101,14 @@ pub(super) async fn create(
         git_branch: body.git_branch,
         persistent: body.persistent,
         end_sessions: body.end_sessions,
+        asked_by: Some(operator.name().to_owned()),
     };
     let branch = platform.create_branch(&project, &request).await?;
-    let details = json!({ "branch": branch.name, "ref": branch.reference.as_str() });
+    let details = json!({
+        "branch": branch.name,
+        "ref": branch.reference.as_str(),
+        "copy": branch.copy_method.map(CopyMethod::as_str),
+    });
     platform
         .note(&operator, Some(&branch.parent), "branch.create", details)
         .await;
@@ -108,7 +126,7 @@ pub(super) async fn show_by_name(
         .await?;
     branches
         .iter()
-        .find(|found| found.name == branch)
+        .rfind(|found| found.name == branch)
         .map(|found| Json(branch_body(found)))
         .ok_or_else(|| PlatformError::NotFound(format!("There is no branch {branch}")))
 }

@@ -7,6 +7,7 @@ mod body;
 mod branches;
 mod databases;
 mod identity;
+mod jobs;
 mod logs;
 mod operator;
 mod outlive;
@@ -116,6 +117,8 @@ fn own() -> Router<Platform> {
     Router::new()
         .route("/status", get(status::show))
         .route("/doctor", get(status::doctor))
+        .route("/jobs", get(jobs::list))
+        .route("/jobs/{id}", get(jobs::show))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{id}", delete(tokens::revoke))
         .route("/projects", get(projects::list_with_platform))

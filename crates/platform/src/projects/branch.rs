@@ -1,25 +1,19 @@
 //! Branches: a project copied from another one, with its schema and data (console contract F71,
-//! F72). The copy needs the source to itself for a moment: requests wait, pooled connections are
-//! closed, and somebody else's session is a conflict that names it.
+//! F72). The quick copy needs the source to itself for a moment: requests wait, and pooled
+//! connections are closed. Where somebody else is connected, or requests do not end, the branch is
+//! made by dump and restore while the source goes on. `copy_branch.rs` decides which way is taken.
 
-use std::time::Duration;
-
-use plinth_db::DbError;
 use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus, Service};
 use time::OffsetDateTime;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::{
-    NewProject, ProjectRow, create::checked_name, insert_project, new_project_secrets, row,
+    NewProject, ProjectRow,
+    create::{ProjectSecrets, checked_name},
+    insert_project, new_project_secrets, row,
 };
-use crate::{
-    Platform, PlatformError,
-    databases::{self, SessionKind},
-};
-
-/// How long running requests on the source may take to end.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::{Platform, PlatformError};
 
 /// What somebody asks for.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +26,27 @@ pub struct BranchRequest {
     pub persistent: bool,
     /// Whether sessions of others on the source may be ended.
     pub end_sessions: bool,
+    /// Who asks, for the list of jobs.
+    pub asked_by: Option<String>,
+}
+
+/// How a branch came to its schema and rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyMethod {
+    /// The files of the source's database were copied while nobody was connected.
+    Copied,
+    /// The source was dumped and restored while others went on using it.
+    Dumped,
+}
+
+impl CopyMethod {
+    /// The word on the wire and in the table.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Copied => "copied",
+            Self::Dumped => "dumped",
+        }
+    }
 }
 
 /// A branch with the project that it is.
@@ -53,6 +68,14 @@ pub struct Branch {
     pub with_data: bool,
     /// State of its project.
     pub status: ProjectStatus,
+    /// How it was copied; branches of older versions do not say.
+    pub copy_method: Option<CopyMethod>,
+    /// Why not the quick way.
+    pub copy_reason: Option<String>,
+    /// Why it never came to be.
+    pub failure: Option<String>,
+    /// The job that makes it, or made it.
+    pub job: Option<Uuid>,
     /// When it was made.
     pub created_at: OffsetDateTime,
     /// When it was last changed.
@@ -60,7 +83,7 @@ pub struct Branch {
 }
 
 const COLUMNS: &str = "b.id, b.name, b.ref, b.parent_ref, b.git_branch, b.persistent, b.with_data,
-    b.created_at, b.updated_at, p.status
+    b.created_at, b.updated_at, b.copy_method, b.copy_reason, b.failure, b.job, p.status
     from platform.branches b join platform.projects p on p.ref = b.ref";
 
 impl Branch {
@@ -77,6 +100,14 @@ impl Branch {
                 .get::<_, &str>("status")
                 .parse()
                 .map_err(PlatformError::internal)?,
+            copy_method: match row.get("copy_method") {
+                Some("copied") => Some(CopyMethod::Copied),
+                Some("dumped") => Some(CopyMethod::Dumped),
+                _ => None,
+            },
+            copy_reason: row.get("copy_reason"),
+            failure: row.get("failure"),
+            job: row.get("job"),
             created_at: row.get("created_at"),
             updated_at: row.get("updated_at"),
         })
@@ -84,11 +115,12 @@ impl Branch {
 }
 
 impl Platform {
-    /// The branches of a project, oldest first.
+    /// The branches of a project, oldest first, with those that failed.
     pub async fn list_branches(&self, parent: &ProjectName) -> Result<Vec<Branch>, PlatformError> {
         let parent = self.load_project(parent).await?.reference;
         let sql = format!(
-            "select {COLUMNS} where b.parent_ref = $1 and p.status <> 'REMOVED'
+            "select {COLUMNS} where b.parent_ref = $1
+               and (p.status <> 'REMOVED' or b.failure is not null)
              order by b.created_at, b.name"
         );
         let rows = self
@@ -110,7 +142,8 @@ impl Platform {
         }
     }
 
-    /// Copies a project. A failure leaves nothing behind.
+    /// Copies a project. The branch is ready, or being made by the job that it names; a failure of
+    /// the quick copy leaves nothing behind.
     pub async fn create_branch(
         &self,
         parent: &ProjectName,
@@ -125,58 +158,73 @@ impl Platform {
         }
         let reference = ProjectRef::generate();
         let secrets = new_project_secrets(None);
-        let mut tables = self.admin().await?;
-        let transaction = tables.transaction().await?;
+        self.insert_branch_project(&source, &reference, name, request, &secrets)
+            .await?;
+        self.forget_failed_branches(&source.reference, name).await?;
+
+        let made = self
+            .copy_or_dump(source, &reference, request, secrets.logins)
+            .await;
+        if let Err(error) = made {
+            if let Err(cleaning) = self.clear_away(&reference).await {
+                tracing::warn!(project = %reference, "left for the next start to clear: {cleaning}");
+            }
+            return Err(error);
+        }
+        self.load_branch(reference.as_str()).await
+    }
+
+    async fn insert_branch_project(
+        &self,
+        source: &ProjectRow,
+        reference: &ProjectRef,
+        name: &str,
+        request: &BranchRequest,
+        secrets: &ProjectSecrets,
+    ) -> Result<(), PlatformError> {
         let project_name = format!("{} ({name})", source.name);
         let project = NewProject {
-            reference: &reference,
+            reference,
             name: checked_name(&project_name)?,
             kind: ProjectKind::Ordinary,
             database: reference.as_str(),
             region: &source.region_label,
-            secrets: &secrets,
+            secrets,
         };
+        let mut tables = self.admin().await?;
+        let transaction = tables.transaction().await?;
         insert_project(&self.0.instance_key, &transaction, &project).await?;
-        insert_branch(&transaction, &reference, &source.reference, name, request).await?;
-        transaction.commit().await?;
-
-        let copied = self
-            .copy_source(&source, &reference, request, &secrets.logins)
-            .await;
-        if let Err(error) = copied {
-            self.clear_away(&reference).await?;
-            return Err(error);
-        }
-        self.forget_sign_ins(&reference).await?;
-        self.load_branch(reference.as_str()).await
+        insert_branch(&transaction, reference, &source.reference, name, request).await?;
+        Ok(transaction.commit().await?)
     }
 
-    async fn copy_source(
+    /// Earlier attempts under the same name have nothing more to say.
+    async fn forget_failed_branches(
         &self,
-        source: &ProjectRow,
-        reference: &ProjectRef,
-        request: &BranchRequest,
-        logins: &plinth_project::Logins,
+        parent: &ProjectRef,
+        name: &str,
     ) -> Result<(), PlatformError> {
-        let project = self
-            .open(&ProjectName::Ref(source.reference.clone()))
+        let sql = "select ref from platform.branches
+                   where parent_ref = $1 and name = $2 and failure is not null";
+        let rows = self
+            .tables()
+            .await?
+            .query(sql, &[&parent.as_str(), &name])
             .await?;
-        let _held = match project.db.hold(PATIENCE).await {
-            Ok(held) => held,
-            Err(DbError::PoolTimeout) => {
-                return Err(PlatformError::Conflict(format!(
-                    "Requests to project {} did not end within {} seconds; try again when it is \
-                     quieter",
-                    source.reference,
-                    PATIENCE.as_secs()
-                )));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let admin = self.admin().await?;
-        vacate(&admin, source, request.end_sessions).await?;
-        self.finish_creation(reference, &source.database, logins)
-            .await
+        for row in &rows {
+            self.purge(&row::parse_ref(row.get(0))?).await?;
+        }
+        Ok(())
+    }
+
+    /// The same for both ways (F72): serves the branch, without the parent's sessions.
+    pub(super) async fn finish_branch(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+        // It may have been deleted while it was being made.
+        self.load_project(&ProjectName::Ref(reference.clone()))
+            .await?;
+        self.set_status(reference, ProjectStatus::ActiveHealthy)
+            .await?;
+        self.forget_sign_ins(reference).await
     }
 
     /// A branch has keys of its own, so the parent's sessions mean nothing there. The work runs
@@ -190,26 +238,6 @@ impl Platform {
     }
 }
 
-async fn vacate(admin: &Client, source: &ProjectRow, force: bool) -> Result<(), PlatformError> {
-    let kind = if force {
-        SessionKind::Any
-    } else {
-        SessionKind::IdlePooled
-    };
-    databases::end_sessions(admin, &source.database, kind).await?;
-    let others = databases::foreign_sessions(admin, &source.database).await?;
-    if others.is_empty() {
-        return Ok(());
-    }
-    Err(PlatformError::Conflict(format!(
-        "The database of project {} is in use by {} other session(s) ({}) and cannot be copied \
-         meanwhile; close them, or end them with --end-sessions",
-        source.reference,
-        others.len(),
-        others.join(", ")
-    )))
-}
-
 async fn insert_branch(
     transaction: &tokio_postgres::Transaction<'_>,
     reference: &ProjectRef,
@@ -219,7 +247,7 @@ async fn insert_branch(
 ) -> Result<(), PlatformError> {
     let sql = "insert into platform.branches (ref, parent_ref, name, git_branch, persistent)
                values ($1, $2, $3, $4, $5)
-               on conflict (parent_ref, name) do nothing";
+               on conflict (parent_ref, name) where is_live do nothing";
     let inserted = transaction
         .execute(
             sql,

@@ -4,7 +4,7 @@
 
 use plinth_project::{Logins, ProjectKind, ProjectRef, ProjectStatus, logins};
 use plinth_token::{InstanceKey, Secret, generate_jwt_secret};
-use tokio_postgres::Transaction;
+use tokio_postgres::{Client, Transaction};
 
 use super::ProjectRow;
 use crate::{
@@ -76,41 +76,37 @@ impl Platform {
         insert_project(&self.0.instance_key, &transaction, &project).await?;
         transaction.commit().await?;
 
-        self.finish_creation(&reference, databases::TEMPLATE, &secrets.logins)
-            .await?;
-        self.load_project(&plinth_project::ProjectName::Ref(reference))
-            .await
-    }
-
-    /// Makes the database and the logins of a row that is there, or clears all of it away.
-    pub(crate) async fn finish_creation(
-        &self,
-        reference: &ProjectRef,
-        template: &str,
-        project_logins: &Logins,
-    ) -> Result<(), PlatformError> {
-        let made = self
-            .make_database(reference, template, project_logins)
-            .await;
-        if let Err(error) = made {
-            if let Err(cleaning) = self.clear_away(reference).await {
+        if let Err(error) = self.make_project(&reference, &secrets.logins).await {
+            if let Err(cleaning) = self.clear_away(&reference).await {
                 tracing::warn!(project = %reference, "left for the next start to clear: {cleaning}");
             }
             return Err(error);
         }
+        self.load_project(&plinth_project::ProjectName::Ref(reference))
+            .await
+    }
+
+    async fn make_project(
+        &self,
+        reference: &ProjectRef,
+        project_logins: &Logins,
+    ) -> Result<(), PlatformError> {
+        let admin = self.admin().await?;
+        databases::create_pristine(&admin, reference.as_str()).await?;
+        self.open_to_logins(&admin, reference, project_logins)
+            .await?;
         self.set_status(reference, ProjectStatus::ActiveHealthy)
             .await?;
         Ok(())
     }
 
-    async fn make_database(
+    /// Makes the project's logins and lets them into its database, and nobody else.
+    pub(super) async fn open_to_logins(
         &self,
+        admin: &Client,
         reference: &ProjectRef,
-        template: &str,
         project_logins: &Logins,
     ) -> Result<(), PlatformError> {
-        let admin = self.admin().await?;
-        databases::create_from(&admin, reference.as_str(), template).await?;
         let cluster = &self.0.cluster;
         let mut sql = logins::create_sql(cluster, reference, project_logins);
         sql.push_str(&logins::open_database_sql(

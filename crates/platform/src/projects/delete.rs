@@ -4,7 +4,7 @@ use plinth_db::QuotedIdent;
 use plinth_project::{LoginKind, ProjectKind, ProjectName, ProjectRef, ProjectStatus};
 use tokio_postgres::Client;
 
-use super::{ProjectRow, row};
+use super::{ProjectRow, dump_branch::loader_name, row};
 use crate::{Platform, PlatformError, databases};
 
 impl Platform {
@@ -64,7 +64,7 @@ impl Platform {
         Ok(purged)
     }
 
-    async fn purge(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+    pub(super) async fn purge(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
         // Whatever happens next, it is no longer served.
         self.set_status(reference, ProjectStatus::Removed).await?;
         self.registry().close(reference);
@@ -73,16 +73,27 @@ impl Platform {
 
     /// Removes database, logins and rows of a project. Each step may have been done before.
     pub(crate) async fn clear_away(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+        self.remove_database(reference).await?;
         let admin = self.admin().await?;
         let orphans = "delete from platform.branches where parent_ref = $1
                        and ref in (select ref from platform.projects where status = 'REMOVED')";
-        databases::drop_database(&admin, reference.as_str()).await?;
-        for kind in LoginKind::ALL {
-            self.drop_login(&admin, &kind.role_name(reference)).await?;
-        }
         admin.execute(orphans, &[&reference.as_str()]).await?;
         let sql = "delete from platform.projects where ref = $1 and kind = 'ordinary'";
         admin.execute(sql, &[&reference.as_str()]).await?;
+        Ok(())
+    }
+
+    /// Removes what stands outside of the platform's tables: the database, its logins.
+    pub(super) async fn remove_database(
+        &self,
+        reference: &ProjectRef,
+    ) -> Result<(), PlatformError> {
+        let admin = self.admin().await?;
+        databases::drop_database(&admin, reference.as_str()).await?;
+        let logins = LoginKind::ALL.map(|kind| kind.role_name(reference));
+        for login in logins.iter().chain([&loader_name(reference)]) {
+            self.drop_login(&admin, login).await?;
+        }
         Ok(())
     }
 

@@ -6,11 +6,15 @@ use crate::{Platform, PlatformError, databases};
 impl Platform {
     /// Clears away projects whose creation never ended and databases under passing names.
     /// Other nodes may be creating projects right now, so only old rows count as abandoned
-    /// unless this process is the only one (`alone`).
+    /// unless this process is the only one (`alone`); those with a job that still reports do not.
     pub async fn heal(&self, alone: bool) -> Result<Vec<String>, PlatformError> {
-        let sql = "select ref, name from platform.projects
-                   where status = 'COMING_UP' and kind = 'ordinary'
-                     and ($1 or created_at < now() - interval '10 minutes')";
+        let sql = "select p.ref, p.name from platform.projects p
+                   where p.status = 'COMING_UP' and p.kind = 'ordinary'
+                     and ($1 or p.created_at < now() - interval '10 minutes')
+                     and ($1 or not exists (
+                         select from platform.jobs j
+                         where j.project = p.ref and j.state = 'running'
+                           and j.updated_at > now() - interval '1 minute'))";
         let rows = self.tables().await?.query(sql, &[&alone]).await?;
         let mut healed = Vec::new();
         for row in &rows {
@@ -20,6 +24,7 @@ impl Platform {
                 row.get::<_, &str>(1)
             ));
         }
+        self.end_abandoned_jobs(alone).await?;
         if alone {
             healed.extend(self.drop_leftovers().await?);
         }

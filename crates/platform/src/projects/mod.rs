@@ -1,14 +1,16 @@
 //! Projects: their rows, and what can be done with them (console contract §1.4, §2.11).
 
 mod branch;
+mod copy_branch;
 mod create;
 mod delete;
+mod dump_branch;
 mod heal;
 mod pause;
 mod reset;
 mod row;
 
-pub use branch::{Branch, BranchRequest};
+pub use branch::{Branch, BranchRequest, CopyMethod};
 pub use create::ProjectRequest;
 pub use row::ProjectRow;
 

@@ -43,6 +43,7 @@ impl Platform {
                 )));
             }
         }
+        self.check_restorable(&project).await?;
         if !self.is_given(&project.reference) {
             let admin = self.admin().await?;
             databases::allow_connections(&admin, &project.database, true).await?;
@@ -50,6 +51,33 @@ impl Platform {
         self.set_status(&project.reference, ProjectStatus::ActiveHealthy)
             .await?;
         self.load_project(name).await
+    }
+
+    /// A branch that never came to be has nothing to restore; one whose name was given to another
+    /// in the meantime has to wait for it.
+    async fn check_restorable(&self, project: &ProjectRow) -> Result<(), PlatformError> {
+        let sql = "select b.name, b.failure,
+                          exists (select from platform.branches o
+                                  where o.parent_ref = b.parent_ref and o.name = b.name
+                                    and o.is_live and o.ref <> b.ref) as is_taken
+                   from platform.branches b where b.ref = $1";
+        let tables = self.tables().await?;
+        let row = tables
+            .query_opt(sql, &[&project.reference.as_str()])
+            .await?;
+        let Some(row) = row else { return Ok(()) };
+        let name: String = row.get("name");
+        if let Some(failure) = row.get::<_, Option<String>>("failure") {
+            return Err(PlatformError::Conflict(format!(
+                "Branch {name} was never made ({failure}); delete it and create it again"
+            )));
+        }
+        match row.get("is_taken") {
+            true => Err(PlatformError::Conflict(format!(
+                "There is another branch named {name:?} by now; delete that one first"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// The database of `--database-url` has other users, and is the one that a start connects to.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use plinth_db::DbError;
 use plinth_project::{ProjectKind, ProjectName, logins};
 
+use super::ProjectRow;
 use crate::{Platform, PlatformError, databases};
 
 /// How long running requests may take to end before the reset gives up.
@@ -29,12 +31,36 @@ impl Platform {
         let mut admin = self.admin().await?;
         let fresh = format!("{}_new", row.database);
         databases::drop_database(&admin, &fresh).await?;
-        databases::create_from(&admin, &fresh, databases::TEMPLATE).await?;
-        let cluster = &self.0.cluster;
-        admin
-            .batch_execute(&logins::open_database_sql(cluster, &row.reference, &fresh))
-            .await?;
-        let _held = project.db.hold(PATIENCE).await?;
-        Ok(databases::replace(&mut admin, &row.database, &fresh).await?)
+        let replaced = async {
+            databases::create_pristine(&admin, &fresh).await?;
+            let sql = logins::open_database_sql(&self.0.cluster, &row.reference, &fresh);
+            admin.batch_execute(&sql).await?;
+            let _held = match project.db.hold(PATIENCE).await {
+                Err(DbError::PoolTimeout) => return Err(still_busy(&row)),
+                held => held?,
+            };
+            Ok(databases::replace(&mut admin, &row.database, &fresh).await?)
+        };
+        let replaced = replaced.await;
+        if replaced.is_err()
+            && let Err(error) = self.drop_leftover(&fresh).await
+        {
+            tracing::warn!("{fresh} is left for the next start to drop: {error}");
+        }
+        replaced
     }
+
+    async fn drop_leftover(&self, database: &str) -> Result<(), DbError> {
+        let admin = self.admin().await?;
+        databases::drop_database(&admin, database).await
+    }
+}
+
+fn still_busy(row: &ProjectRow) -> PlatformError {
+    PlatformError::Conflict(format!(
+        "Requests to project {} did not end within {} seconds; nothing was reset, try again when \
+         it is quieter",
+        row.reference,
+        PATIENCE.as_secs()
+    ))
 }

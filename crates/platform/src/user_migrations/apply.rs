@@ -317,6 +317,8 @@ async fn run_for_api_roles(project: &Project, plan: &mut Plan<'_>) -> Result<(),
             Err(reason) => format!("not carried out: {sql}: {reason}"),
         });
     }
+    // No event trigger sees a role change, and services that read such settings listen here.
+    admin.batch_execute("notify pgrst, 'reload config'").await?;
     Ok(())
 }
 

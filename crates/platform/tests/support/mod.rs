@@ -7,7 +7,7 @@ use plinth_db::{PoolConfig, Target, migrate::MigrationSet};
 use plinth_log::{LogStore, WriterThread};
 use plinth_platform::{Bootstrap, DefaultDatabase, Endpoints, GivenKeys, Platform, ProjectRequest};
 use plinth_project::{
-    Caller, Credentials, Project, ProjectKind, ProjectName, Registry, RegistryParts,
+    Caller, Credentials, Directory, Project, ProjectKind, ProjectName, Registry, RegistryParts,
 };
 use plinth_settings::{Loader, Settings};
 use plinth_testkit::{TestServer, system_schemas};
@@ -29,6 +29,17 @@ impl TestPlatform {
         Self::start_on(database, InstanceKey::generate(), GivenKeys::default()).await
     }
 
+    /// With a default project in a database that was there before.
+    pub async fn start_given() -> Self {
+        let database = format!("given_{}", uuid::Uuid::new_v4().simple());
+        let admin = TestServer::shared().await.admin();
+        let admin = admin.connect().await.expect("the server");
+        let sql = format!("create database {database} template template0");
+        admin.batch_execute(&sql).await.expect("a database");
+        let given = DefaultDatabase::Given(database);
+        Self::start_in(given, InstanceKey::generate(), GivenKeys::default()).await
+    }
+
     pub async fn start_with(given: GivenKeys) -> Self {
         let database = format!("default_{}", uuid::Uuid::new_v4().simple());
         Self::start_on(database, InstanceKey::generate(), given).await
@@ -45,13 +56,23 @@ impl TestPlatform {
     }
 
     async fn start_on(database: String, instance_key: InstanceKey, given: GivenKeys) -> Self {
+        Self::start_in(DefaultDatabase::Made(database), instance_key, given).await
+    }
+
+    async fn start_in(
+        default_database: DefaultDatabase,
+        instance_key: InstanceKey,
+        given: GivenKeys,
+    ) -> Self {
+        let (DefaultDatabase::Made(database) | DefaultDatabase::Given(database)) =
+            default_database.clone();
         let server = TestServer::shared().await;
         let folder = tempfile::tempdir().expect("a folder for logs");
         let (logs, writer) =
             LogStore::open(folder.path(), plinth_log::Config::default()).expect("a log store");
         let bootstrap = Bootstrap {
             maintenance: server.admin(),
-            default_database: DefaultDatabase::Made(database.clone()),
+            default_database,
             instance_key: copy_of(&instance_key),
             schemas: system_schemas(),
             given,
@@ -86,6 +107,11 @@ impl TestPlatform {
         let mut schemas = system_schemas();
         schemas.push(set);
         registry(&self.platform, &self.logs, schemas).await
+    }
+
+    /// Another registry that looks projects up elsewhere.
+    pub async fn registry_over(&self, directory: Arc<dyn Directory>) -> Registry {
+        registry_over(directory, &self.platform, &self.logs, system_schemas()).await
     }
 
     /// A new project, by its name.
@@ -128,8 +154,17 @@ impl TestPlatform {
 }
 
 async fn registry(platform: &Platform, logs: &LogStore, schemas: Vec<MigrationSet>) -> Registry {
+    registry_over(Arc::new(platform.clone()), platform, logs, schemas).await
+}
+
+async fn registry_over(
+    directory: Arc<dyn Directory>,
+    platform: &Platform,
+    logs: &LogStore,
+    schemas: Vec<MigrationSet>,
+) -> Registry {
     Registry::new(RegistryParts {
-        directory: Arc::new(platform.clone()),
+        directory,
         admin: TestServer::shared().await.admin(),
         cluster: platform.cluster().clone(),
         schemas,

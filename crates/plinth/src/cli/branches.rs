@@ -1,15 +1,20 @@
 //! `plinth branches`.
 
-use serde_json::json;
+use std::{
+    io::{IsTerminal, Write},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
 
 use super::{
     Client, Global,
     args::BranchesCommand,
     client::segment,
-    output::{confirm, print_list},
-    projects::{resolve, show, text},
+    output::{confirm, print_list, print_pairs},
+    projects::{resolve, text},
 };
-use crate::failure::Outcome;
+use crate::failure::{Failure, Kind, Outcome};
 
 const COLUMNS: &[(&str, &str)] = &[
     ("NAME", "name"),
@@ -18,6 +23,22 @@ const COLUMNS: &[(&str, &str)] = &[
     ("DEFAULT", "is_default"),
     ("CREATED", "created_at"),
 ];
+
+/// What an application needs to use the branch.
+const STATUS: [&str; 7] = [
+    "PLINTH_REF",
+    "API_URL",
+    "DB_URL",
+    "PUBLISHABLE_KEY",
+    "SECRET_KEY",
+    "ANON_KEY",
+    "SERVICE_ROLE_KEY",
+];
+
+/// How often a job is asked about: at first often, for most are short, then within what a token
+/// may ask.
+const PACES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+const SHORT: usize = 8;
 
 pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
     let client = Client::connect(global)?;
@@ -32,6 +53,7 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
             git_branch,
             persistent,
             end_sessions,
+            no_wait,
         } => {
             let body = json!({
                 "branch_name": name,
@@ -40,7 +62,7 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
                 "end_sessions": end_sessions,
             });
             let branch = client.post(&path, body).await?;
-            show(&client, global, &text(&branch, "project_ref"), &name).await
+            create(&client, global, &branch, no_wait).await
         }
         BranchesCommand::Delete { name } => {
             let branch = client.get(&format!("{path}/{}", segment(&name))).await?;
@@ -57,4 +79,84 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
             Ok(())
         }
     }
+}
+
+/// Says which way the copy is made, and waits for the longer one.
+async fn create(client: &Client, global: &Global, branch: &Value, no_wait: bool) -> Outcome {
+    let (name, copy) = (text(branch, "name"), &branch["copy"]);
+    let mut status = text(branch, "preview_project_status");
+    if let Some(reason) = copy["reason"].as_str() {
+        eprintln!("{reason}; it is dumped and restored instead, and stays usable meanwhile.");
+    }
+    match copy["job_id"].as_str() {
+        Some(job) if no_wait => eprintln!("Branch {name} is being made by job {job}."),
+        Some(job) => {
+            follow(client, &name, job).await?;
+            "ACTIVE_HEALTHY".clone_into(&mut status);
+            eprintln!("Dumped and restored.");
+        }
+        None => eprintln!("Copied."),
+    }
+    show(client, global, branch, status).await
+}
+
+/// Waits for a job and shows how far it got, on a terminal in one line.
+async fn follow(client: &Client, name: &str, job: &str) -> Outcome {
+    let is_terminal = std::io::stderr().is_terminal();
+    let mut shown = String::new();
+    for asked in 0.. {
+        let now = client.get(&format!("/platform/jobs/{job}")).await?;
+        let progress = &now["progress"];
+        let line = format!(
+            "{} of {} {}: {}",
+            progress["done"],
+            progress["total"],
+            text(progress, "unit"),
+            text(&now, "message")
+        );
+        if is_terminal && line != shown && progress["total"] != json!(0) {
+            eprint!("\r\x1b[K{line}");
+            _ = std::io::stderr().flush();
+            shown = line;
+        }
+        let state = text(&now, "state");
+        if state != "running" && is_terminal && !shown.is_empty() {
+            eprint!("\r\x1b[K");
+        }
+        match state.as_str() {
+            "running" => tokio::time::sleep(PACES[usize::from(asked > SHORT)]).await,
+            "succeeded" => return Ok(()),
+            _ => {
+                let error = text(&now, "error");
+                return Err(Failure::new(
+                    Kind::Failure,
+                    format!("branch {name} was not made: {error}"),
+                )
+                .next_step(
+                    "Nothing is left of it; `plinth branches create` may be tried again, with \
+                     --end-sessions when nobody needs the source.",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn show(client: &Client, global: &Global, branch: &Value, status: String) -> Outcome {
+    let reference = text(branch, "project_ref");
+    let values = client
+        .get(&format!("/platform/status?project={reference}"))
+        .await?;
+    let copy = &branch["copy"];
+    let mut pairs = vec![("NAME".to_owned(), text(branch, "name"))];
+    for key in STATUS {
+        pairs.push((key.to_owned(), text(&values, key)));
+    }
+    pairs.push(("STATUS".to_owned(), status));
+    pairs.push(("COPY_METHOD".to_owned(), text(copy, "method")));
+    pairs.push(("COPY_REASON".to_owned(), text(copy, "reason")));
+    if let Some(job) = copy["job_id"].as_str() {
+        pairs.push(("JOB".to_owned(), job.to_owned()));
+    }
+    print_pairs(global.output, &pairs)
 }

@@ -1,0 +1,11 @@
+//! What would be lost or go wrong, told before anything is made.
+
+use tokio_postgres::Client;
+
+use crate::DumpError;
+
+/// One sentence each.
+pub(super) async fn find(client: &Client) -> Result<Vec<String>, DumpError> {
+    let rows = client.query(include_str!("sql/refusals.sql"), &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}

@@ -1,0 +1,49 @@
+//! Work in the background (console contract §2.13).
+
+use axum::{Json, extract::State};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Operator, api_keys::rfc3339, body::Segments};
+use crate::{Job, Platform, PlatformError};
+
+fn job_body(job: &Job) -> Value {
+    json!({
+        "id": job.id,
+        "kind": job.kind,
+        "project": job.project,
+        "state": job.state.as_str(),
+        "progress": {
+            "done": job.progress.done,
+            "total": job.progress.total,
+            "unit": job.progress.unit,
+        },
+        "message": job.progress.message,
+        "error": job.error,
+        "created_by": job.created_by,
+        "created_at": rfc3339(job.created_at),
+        "started_at": rfc3339(job.created_at),
+        "finished_at": job.finished_at.map(rfc3339),
+    })
+}
+
+/// `GET /platform/jobs`: the latest ones, newest first.
+pub(super) async fn list(
+    _operator: Operator,
+    State(platform): State<Platform>,
+) -> Result<Json<Vec<Value>>, PlatformError> {
+    let jobs = platform.list_jobs().await?;
+    Ok(Json(jobs.iter().map(job_body).collect()))
+}
+
+/// `GET /platform/jobs/{id}`.
+pub(super) async fn show(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    let id: Uuid = text
+        .parse()
+        .map_err(|_| PlatformError::NotFound(format!("There is no job {text}")))?;
+    Ok(Json(job_body(&platform.load_job(id).await?)))
+}
