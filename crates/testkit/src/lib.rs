@@ -22,5 +22,6 @@ pub fn system_schemas() -> Vec<MigrationSet> {
         plinth_auth::schema::MIGRATIONS,
         plinth_storage::schema::MIGRATIONS,
         plinth_realtime::schema::MIGRATIONS,
+        plinth_rest::schema::MIGRATIONS,
     ]
 }

@@ -24,10 +24,12 @@ const PROJECT_AND_BELOW: &[&str] = &[
     "plinth-settings",
     "plinth-token",
 ];
-/// Besides what services use, the layer with which the operators' own pages keep their sessions.
+/// Besides what services use, databases as wholes, and the layer with which the operators' own
+/// pages keep their sessions.
 const PLATFORM: &[&str] = &[
     "plinth-client",
     "plinth-db",
+    "plinth-dump",
     "plinth-log",
     "plinth-project",
     "plinth-session",
@@ -59,6 +61,7 @@ const DRAWING: &[(&str, MayUse)] = &[
     ("plinth-platform", Only(PLATFORM)),
     ("plinth-project", Only(FOUNDATIONS)),
     ("plinth-db", Only(&[])),
+    ("plinth-dump", Only(&["plinth-db"])),
     ("plinth-log", Only(&[])),
     ("plinth-postgres", Only(&[])),
     ("plinth-settings", Only(&[])),

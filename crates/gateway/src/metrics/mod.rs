@@ -65,7 +65,8 @@ impl Metrics {
         Ok(Self(handle))
     }
 
-    fn render(&self) -> String {
+    /// What was recorded so far, as Prometheus reads it.
+    pub fn render(&self) -> String {
         self.0.render()
     }
 }

@@ -68,6 +68,14 @@ pub(crate) enum Command {
     )]
     Start(StartArgs),
     /// Run in production form, or one service alone.
+    ///
+    /// A service alone needs no folder: it takes the environment names, defaults and mount point
+    /// of the program that it replaces. `serve rest` stands in for PostgREST (PGRST_* and its
+    /// configuration file; SIGUSR1 reloads the schema, SIGUSR2 the settings), `serve auth` for
+    /// GoTrue (GOTRUE_*).
+    #[command(
+        after_help = "Examples:\n  plinth serve\n  PGRST_DB_URI=postgresql://authenticator@db.example/app PGRST_DB_ANON_ROLE=anon plinth serve rest\n  plinth serve rest postgrest.conf\n  plinth serve rest postgrest.conf --dump-config"
+    )]
     Serve(ServeArgs),
     /// Stop the server of this folder; its data stays.
     Stop,
@@ -170,6 +178,12 @@ pub(crate) struct ServeArgs {
     /// One service alone, in place of the program that it replaces. Without it: everything.
     #[arg(value_enum)]
     pub(crate) service: Option<ServiceName>,
+    /// For `rest`: a configuration file of PostgREST. The environment wins over it.
+    #[arg(value_name = "FILE")]
+    pub(crate) config_file: Option<PathBuf>,
+    /// For `rest`: print all settings and end. Secrets are left out.
+    #[arg(long)]
+    pub(crate) dump_config: bool,
     #[command(flatten)]
     pub(crate) start: StartArgs,
 }
@@ -284,9 +298,13 @@ pub(crate) enum BranchesCommand {
         /// It outlives its purpose.
         #[arg(long)]
         persistent: bool,
-        /// End psql and other sessions on the source, which cannot be copied while they last.
+        /// End psql and other sessions on the source, so that its files can be copied. Otherwise
+        /// it is dumped and restored while they go on, which takes longer.
         #[arg(long)]
         end_sessions: bool,
+        /// Do not wait for a branch that is being dumped and restored.
+        #[arg(long)]
+        no_wait: bool,
     },
     /// Delete a branch for good.
     Delete {

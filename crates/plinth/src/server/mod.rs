@@ -19,6 +19,8 @@ mod serving;
 
 use std::path::PathBuf;
 
+use tokio::runtime::Runtime;
+
 use crate::{
     cli::{Global, ServeArgs, ServiceName, StartArgs},
     failure::{Failure, Outcome},
@@ -43,15 +45,22 @@ pub(crate) fn start(global: &Global, args: StartArgs) -> Outcome {
 
 /// `plinth serve`.
 pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
+    let takes_file = args.service == Some(ServiceName::Rest);
+    if !takes_file && (args.config_file.is_some() || args.dump_config) {
+        return Err(Failure::usage(
+            "only `plinth serve rest` takes a configuration file and --dump-config",
+        ));
+    }
     match args.service {
         None => run(global, args.start, Form::Production),
         Some(ServiceName::Auth) => {
             observe::init(Form::Production, global.debug);
-            let runtime = tokio::runtime::Builder::new_multi_thread()
-                .enable_all()
-                .build()?;
-            runtime.block_on(alone::serve_auth())
+            runtime()?.block_on(alone::serve_auth())
         }
+        Some(ServiceName::Rest) if args.dump_config => {
+            runtime()?.block_on(alone::dump_rest_config(args.config_file))
+        }
+        Some(ServiceName::Rest) => runtime()?.block_on(alone::serve_rest(args.config_file)),
         Some(service) => Err(Failure::usage(format!(
             "this plinth has no {} service yet",
             format!("{service:?}").to_lowercase()
@@ -62,10 +71,13 @@ pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
 
 fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
     observe::init(form, global.debug);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    runtime()?.block_on(running::run(global, args, form))
+}
+
+fn runtime() -> Outcome<Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build()?;
-    runtime.block_on(running::run(global, args, form))
+        .build()?)
 }
 
 /// Where the pinned npm packages may lie: as told, beside the program, in the source tree.

@@ -178,6 +178,7 @@ fn schemas() -> Vec<MigrationSet> {
         plinth_auth::schema::MIGRATIONS,
         plinth_storage::schema::MIGRATIONS,
         plinth_realtime::schema::MIGRATIONS,
+        plinth_rest::schema::MIGRATIONS,
     ]
 }
 

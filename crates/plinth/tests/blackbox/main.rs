@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod branches;
 mod commands;
 mod database_crash;
 mod external_database;
@@ -16,6 +17,7 @@ mod project_folder;
 mod projects;
 mod refused_starts;
 mod resolution;
+mod serve_rest;
 mod server_crash;
 mod settings;
 mod start_and_stop;

@@ -1,25 +1,22 @@
-//! One service alone, at `/`, with the environment names of the program that it replaces
-//! (design §5).
+//! `plinth serve auth`, in place of GoTrue.
 
 use std::net::SocketAddr;
 
 use anyhow::{Context, anyhow};
 use axum::{Extension, Router};
 use plinth_db::{PoolConfig, Target};
-use plinth_log::LogStore;
-use plinth_project::{Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef};
-use plinth_settings::{Loader, SettingsHandle};
+use plinth_settings::Loader;
 use plinth_token::{KeyFile, KeySet};
 
-use super::running::wait_for_signal;
+use super::super::running::wait_for_signal;
 use crate::failure::{Failure, Outcome};
 
 /// Where the replaced program listens.
-const AUTH_PORT: u16 = 8081;
+const PORT: u16 = 8081;
 
-/// `plinth serve auth`.
-pub(super) async fn serve_auth() -> Outcome {
-    let keyset = auth_keys()?;
+/// Serves until a signal.
+pub(in super::super) async fn serve() -> Outcome {
+    let keyset = keys()?;
     let url = variable(&["DATABASE_URL", "GOTRUE_DB_DATABASE_URL"]).ok_or_else(|| {
         Failure::usage("DATABASE_URL is not set, so there is no database to work on")
     })?;
@@ -33,19 +30,20 @@ pub(super) async fn serve_auth() -> Outcome {
         Some(text) => text
             .parse()
             .map_err(|_| Failure::usage(format!("PORT: {text:?} is no port")))?,
-        None => AUTH_PORT,
+        None => PORT,
     };
     let address: SocketAddr = format!("{host}:{port}").parse().map_err(|_| {
         Failure::usage(format!(
             "API_HOST: {host:?} is not an IP address, as in 0.0.0.0"
         ))
     })?;
-    let project = project(target, keyset)?;
-    serve(address, plinth_auth::routes().layer(Extension(project))).await
+    let settings = Loader::new().process_environment().load()?.settings;
+    let project = super::project(target, PoolConfig::default(), keyset, settings)?;
+    listen(address, plinth_auth::routes().layer(Extension(project))).await
 }
 
 /// `JWT_KEYS` (private keys, one of which signs) and `JWT_SECRET` (auth contract §3.2).
-fn auth_keys() -> Outcome<KeySet> {
+fn keys() -> Outcome<KeySet> {
     let mut builder = KeySet::builder();
     let secret = variable(&["GOTRUE_JWT_SECRET", "JWT_SECRET"]);
     let keys = variable(&["GOTRUE_JWT_KEYS", "JWT_KEYS"]);
@@ -68,26 +66,7 @@ fn auth_keys() -> Outcome<KeySet> {
     Ok(builder.build()?)
 }
 
-fn project(target: Target, keyset: KeySet) -> Outcome<Project> {
-    let keys = ProjectKeys {
-        keyset,
-        api_keys: Default::default(),
-        disabled_legacy: Vec::new(),
-    };
-    let settings = Loader::new().process_environment().load()?.settings;
-    // Records would need a state folder, which a service alone does not have.
-    let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())?;
-    Ok(Project::new(
-        ProjectRef::generate(),
-        ProjectKind::Default,
-        ProjectDb::alone(target, PoolConfig::default()),
-        keys,
-        SettingsHandle::new(settings),
-        logs,
-    ))
-}
-
-async fn serve(address: SocketAddr, router: Router) -> Outcome {
+async fn listen(address: SocketAddr, router: Router) -> Outcome {
     let listener = plinth_gateway::bind(address).await?;
     tracing::info!("serving on {}", listener.local_addr()?);
     let stopped = async {

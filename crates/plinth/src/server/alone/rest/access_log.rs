@@ -1,0 +1,150 @@
+//! One line per request on stdout, in Apache's combined form (rest contract §10).
+
+use std::io::Write;
+
+use axum::{
+    body::HttpBody,
+    extract::{ConnectInfo, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::{HeaderMap, HeaderName, StatusCode, header};
+use plinth_project::Caller;
+use plinth_rest::LogLevel;
+use time::OffsetDateTime;
+use tokio::sync::watch;
+
+use super::{diagnostics::timestamp, listener::Peer};
+
+/// Writes the line after the answer, if the level asks for it.
+pub(super) async fn write(
+    State(level): State<watch::Receiver<LogLevel>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let asked = Asked::of(&request, peer);
+    let response = next.run(request).await;
+    if level.borrow().logs(response.status()) {
+        let line = asked.line(&response, OffsetDateTime::now_utc());
+        // A reader that went away is no reason to fail.
+        _ = std::io::stdout().lock().write_all(line.as_bytes());
+    }
+    response
+}
+
+/// What the line tells of a request.
+struct Asked {
+    peer: String,
+    /// Method, target and version.
+    request_line: String,
+    is_head: bool,
+    referer: String,
+    user_agent: String,
+}
+
+impl Asked {
+    fn of(request: &Request, peer: Peer) -> Self {
+        let target = request.uri().path_and_query();
+        let target = target.map_or("/", |target| target.as_str());
+        let request_line = format!("{} {target} {:?}", request.method(), request.version());
+        Self {
+            peer: peer.0.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
+            request_line: escaped(&request_line),
+            is_head: request.method() == http::Method::HEAD,
+            referer: text(request.headers(), header::REFERER),
+            user_agent: text(request.headers(), header::USER_AGENT),
+        }
+    }
+
+    fn line(&self, response: &Response, now: OffsetDateTime) -> String {
+        // The service leaves it there, unless the request was refused before it had one.
+        let caller = response.extensions().get::<Caller>();
+        let role = caller.map_or("-", Caller::role);
+        let size = size(response, self.is_head).map_or_else(|| "-".to_owned(), |n| n.to_string());
+        format!(
+            "{} - {} [{}] \"{}\" {} {size} \"{}\" \"{}\"\n",
+            self.peer,
+            escaped(role),
+            timestamp(now),
+            self.request_line,
+            response.status().as_u16(),
+            self.referer,
+            self.user_agent,
+        )
+    }
+}
+
+/// What the header says or will say.
+fn size(response: &Response, is_head: bool) -> Option<u64> {
+    let told = response.headers().get(header::CONTENT_LENGTH);
+    if let Some(told) = told.and_then(|value| value.to_str().ok()) {
+        return told.parse().ok();
+    }
+    let has_body = !is_head && response.status() != StatusCode::NO_CONTENT;
+    has_body
+        .then(|| response.body().size_hint().exact())
+        .flatten()
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> String {
+    let value = headers.get(name).map(|value| value.as_bytes());
+    escaped(&String::from_utf8_lossy(value.unwrap_or_default()))
+}
+
+/// Nothing that a client sends may end its quotes or its line.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.extend(c.escape_default()),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use time::macros::datetime;
+
+    use super::*;
+
+    fn request(target: &str) -> Request {
+        let request = Request::builder()
+            .uri(target)
+            .header("user-agent", "curl \"8\"");
+        request.body(Body::empty()).expect("a request")
+    }
+
+    #[test]
+    fn a_line_tells_who_asked_what_and_how_it_went() {
+        let peer = Peer(Some([127, 0, 0, 1].into()));
+        let asked = Asked::of(&request("/items?id=eq.1"), peer);
+        let mut response = Response::new(Body::from("[]"));
+        response
+            .extensions_mut()
+            .insert(Caller::anonymous("web_anon"));
+
+        let line = asked.line(&response, datetime!(2026-03-05 07:08:09 UTC));
+
+        assert_eq!(
+            line,
+            "127.0.0.1 - web_anon [05/Mar/2026:07:08:09 +0000] \"GET /items?id=eq.1 HTTP/1.1\" \
+             200 2 \"\" \"curl \\\"8\\\"\"\n"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash() {
+        let asked = Asked::of(&request("/"), Peer(None));
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+
+        let line = asked.line(&response, datetime!(2026-03-05 07:08:09 UTC));
+
+        assert!(line.starts_with("- - - [05/Mar/2026:07:08:09 +0000] \"GET / HTTP/1.1\" 204 - "));
+    }
+}

@@ -1,0 +1,121 @@
+//! `db-uri` as libpq understands it: what it does not say comes from the `PG*` variables.
+
+use std::path::Path;
+
+use plinth_db::Target;
+use plinth_token::Secret;
+
+use crate::failure::{Failure, Outcome};
+
+/// What a connection string may say and which variable says it otherwise.
+const VARIABLES: [(&str, &str); 6] = [
+    ("host", "PGHOST"),
+    ("port", "PGPORT"),
+    ("user", "PGUSER"),
+    ("password", "PGPASSWORD"),
+    ("dbname", "PGDATABASE"),
+    ("sslmode", "PGSSLMODE"),
+];
+
+/// Where distributions and PostgreSQL itself put the server's socket.
+const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+pub(super) fn target(db_uri: &Secret) -> Outcome<Target> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let completed = complete(db_uri.expose(), variable);
+    Target::from_url(&completed).map_err(|error| Failure::usage(format!("db-uri: {error}")))
+}
+
+fn complete(uri: &str, variable: impl Fn(&str) -> Option<String>) -> String {
+    let Ok(given) = uri.parse::<tokio_postgres::Config>() else {
+        return uri.to_owned();
+    };
+    let is_missing = |option: &str| match option {
+        "host" => given.get_hosts().is_empty() && given.get_hostaddrs().is_empty(),
+        "port" => given.get_ports().is_empty(),
+        "user" => given.get_user().is_none(),
+        "password" => given.get_password().is_none(),
+        "dbname" => given.get_dbname().is_none(),
+        _ => !uri.contains("sslmode="),
+    };
+    let mut completed = uri.to_owned();
+    for (option, name) in VARIABLES {
+        if !is_missing(option) {
+            continue;
+        }
+        let value = variable(name);
+        let value = value.or_else(|| (option == "host").then(default_host));
+        if let Some(value) = value {
+            add(&mut completed, option, &value);
+        }
+    }
+    completed
+}
+
+fn default_host() -> String {
+    let is_there = |folder: &&str| Path::new(folder).join(".s.PGSQL.5432").exists();
+    let folder = SOCKET_FOLDERS.into_iter().find(is_there);
+    folder.unwrap_or("localhost").to_owned()
+}
+
+/// Adds an option in the form that the connection string has.
+fn add(uri: &mut String, option: &str, value: &str) {
+    if !uri.starts_with("postgres://") && !uri.starts_with("postgresql://") {
+        let value = value.replace('\\', "\\\\").replace('\'', "\\'");
+        uri.push_str(&format!(" {option}='{value}'"));
+        return;
+    }
+    let encoded: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
+    // The form's plus is no space here.
+    let encoded = encoded.replace('+', "%20");
+    let has_options = uri.rsplit('@').next().unwrap_or(uri).contains('?');
+    let separator = if has_options { '&' } else { '?' };
+    uri.push_str(&format!("{separator}{option}={encoded}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(uri: &str, variables: &[(&str, &str)], expected: &str) {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let completed = complete(uri, variable);
+        assert_eq!(completed, expected);
+        completed
+            .parse::<tokio_postgres::Config>()
+            .expect("the driver takes it");
+    }
+
+    #[test]
+    fn what_the_uri_does_not_say_comes_from_the_environment() {
+        check(
+            "postgresql://",
+            &[("PGHOST", "/run/pg sock"), ("PGUSER", "a@b")],
+            "postgresql://?host=%2Frun%2Fpg%20sock&user=a%40b",
+        );
+        check(
+            "postgres://u:p?w@h/db",
+            &[("PGUSER", "x"), ("PGSSLMODE", "disable")],
+            "postgres://u:p?w@h/db?sslmode=disable",
+        );
+        check(
+            "host=h dbname=d",
+            &[("PGPASSWORD", "it's"), ("PGDATABASE", "x")],
+            "host=h dbname=d password='it\\'s'",
+        );
+        check(
+            "postgresql://u@/db?host=/tmp/x",
+            &[("PGHOST", "other")],
+            "postgresql://u@/db?host=/tmp/x",
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_for_the_driver_to_refuse() {
+        assert_eq!(complete("tmp_db", |_| None), "tmp_db");
+    }
+}

@@ -1,0 +1,462 @@
+//! One transaction as the caller: settings, pre-request function, the statement, its end
+//! (rest contract §4.2, §6.2).
+
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, header};
+use plinth_db::{End, Isolation as TransactionIsolation, Step};
+use plinth_project::{AsCaller, ProjectDb};
+use postgres_types::{FromSql, Type};
+use serde_json::{Map, Value};
+use tokio_postgres::Row;
+
+use crate::{
+    RestConfig, RestError,
+    auth::Identity,
+    plan::{CallPlan, MutatePlan, ReadPlan},
+    request::{
+        ApiRequest, Mutation,
+        preferences::{Count, TransactionEnd},
+    },
+    schema_cache::Isolation,
+    snapshot::Snapshot,
+    sql::{Sql, Statements},
+};
+
+/// What a request told the database about itself.
+pub(crate) struct Origin<'a> {
+    pub(crate) method: &'a Method,
+    /// Behind the mount point, as it was sent.
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+/// What the database answered.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Rows(Page),
+    /// The text of an execution plan.
+    Plan(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// All rows there are, where that was asked for.
+    pub(crate) total: Option<i64>,
+    /// Rows of this page, or rows changed.
+    pub(crate) rows: i64,
+    /// The inserted row as JSON.
+    pub(crate) location: Option<String>,
+    pub(crate) body: Bytes,
+    pub(crate) response_headers: Option<String>,
+    pub(crate) response_status: Option<String>,
+    /// Rows that an upsert made anew.
+    pub(crate) inserted: Option<i32>,
+}
+
+/// Everything that running needs.
+pub(crate) struct Execution<'a> {
+    pub(crate) db: &'a ProjectDb,
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) identity: &'a Identity,
+    pub(crate) request: &'a ApiRequest,
+    pub(crate) origin: Origin<'a>,
+    /// Statements that were sent, where they are to be logged.
+    pub(crate) sent: &'a Mutex<Vec<String>>,
+}
+
+impl Execution<'_> {
+    pub(crate) async fn read(&self, plan: &ReadPlan<'_>) -> Result<Outcome, RestError> {
+        let statements = plan.to_sql(
+            &self.request.preferences,
+            self.config(),
+            self.request.root_range,
+        );
+        let transaction = self.transaction(None).read_only();
+        // Nothing was changed, so it does not matter that the end comes before the checks.
+        let outcome = self
+            .run(transaction, &statements, plan.output.explain().is_some())
+            .await?;
+        if let Outcome::Rows(page) = &outcome
+            && plan.output.is_singular()
+        {
+            check_singular(page)?;
+        }
+        Ok(outcome)
+    }
+
+    pub(crate) async fn mutate(&self, plan: &MutatePlan<'_>) -> Result<Outcome, RestError> {
+        let preferences = &self.request.preferences;
+        let statements = plan.to_sql(preferences);
+        let is_singular = plan.output.is_singular();
+        let max_affected = preferences.max_affected.filter(|_| preferences.is_strict());
+        let check = |page: &Page| match plan.mutation {
+            Mutation::Upsert if page.rows != 1 => Err(RestError::PutMismatch),
+            Mutation::Upsert => Ok(()),
+            Mutation::Insert if is_singular => check_singular(page),
+            Mutation::Insert => Ok(()),
+            Mutation::Update | Mutation::Delete => {
+                if is_singular {
+                    check_singular(page)?;
+                }
+                check_affected(page, max_affected)
+            }
+        };
+        let needs_check =
+            is_singular || plan.mutation == Mutation::Upsert || max_affected.is_some();
+        let explains = plan.output.explain().is_some();
+        let transaction = self.transaction(None);
+        match needs_check && !explains && !self.rolls_back() {
+            true => self.run_checked(transaction, &statements, check).await,
+            false => {
+                let outcome = self.run(transaction, &statements, explains).await?;
+                if let Outcome::Rows(page) = &outcome {
+                    check(page)?;
+                }
+                Ok(outcome)
+            }
+        }
+    }
+
+    pub(crate) async fn call(&self, plan: &CallPlan<'_>) -> Result<Outcome, RestError> {
+        let preferences = &self.request.preferences;
+        let statements = plan.to_sql(preferences, self.config(), self.request.root_range);
+        let is_singular = plan.output.is_singular();
+        let max_affected = preferences.max_affected.filter(|_| preferences.is_strict());
+        let check = |page: &Page| {
+            if is_singular {
+                check_singular(page)?;
+            }
+            check_affected(page, max_affected)
+        };
+        let needs_check = is_singular || max_affected.is_some();
+        let explains = plan.output.explain().is_some();
+        let mut transaction = self.transaction(Some(plan));
+        if plan.is_read_only() {
+            transaction = transaction.read_only();
+        }
+        match needs_check && !explains && !plan.is_read_only() && !self.rolls_back() {
+            true => self.run_checked(transaction, &statements, check).await,
+            false => {
+                let outcome = self.run(transaction, &statements, explains).await?;
+                if let Outcome::Rows(page) = &outcome {
+                    check(page)?;
+                }
+                Ok(outcome)
+            }
+        }
+    }
+
+    /// A statement of our own, such as what the OpenAPI document needs.
+    pub(crate) async fn look_up(
+        &self,
+        sql: &str,
+        params: plinth_db::Params<'_>,
+    ) -> Result<Vec<Row>, RestError> {
+        let pre_request = self.pre_request();
+        let mut steps: Vec<Step<'_>> = Vec::with_capacity(2);
+        if let Some(sql) = &pre_request {
+            steps.push(self.step(sql));
+        }
+        steps.push(Step::typed(sql, params));
+        let transaction = self.transaction(None).read_only();
+        let rows = transaction.run(&steps, End::Commit).await;
+        let mut rows = rows.map_err(|error| self.refused(error))?;
+        Ok(rows.pop().unwrap_or_default())
+    }
+
+    async fn run(
+        &self,
+        transaction: AsCaller<'_>,
+        statements: &Statements<'_>,
+        explains: bool,
+    ) -> Result<Outcome, RestError> {
+        let pre_request = self.pre_request();
+        let end = match self.rolls_back() {
+            true => End::Rollback,
+            false => End::Commit,
+        };
+        let mut rows = transaction
+            .run(&self.steps(pre_request.as_ref(), statements), end)
+            .await
+            .map_err(|error| self.refused(error))?
+            .into_iter()
+            .skip(usize::from(pre_request.is_some()));
+        let main = rows.next().unwrap_or_default();
+        if explains {
+            return plan_text(&main).map(Outcome::Plan);
+        }
+        let mut page = page(main)?;
+        if let Some(explained) = rows.next() {
+            page.total = self.with_estimate(page.total, planned_rows(&explained));
+        }
+        Ok(Outcome::Rows(page))
+    }
+
+    /// A change that may have to be undone once its extent is known.
+    async fn run_checked(
+        &self,
+        transaction: AsCaller<'_>,
+        statements: &Statements<'_>,
+        check: impl FnOnce(&Page) -> Result<(), RestError>,
+    ) -> Result<Outcome, RestError> {
+        let pre_request = self.pre_request();
+        let (transaction, mut rows) = transaction
+            .begin(&self.steps(pre_request.as_ref(), statements))
+            .await
+            .map_err(|error| self.refused(error))?;
+        let page = page(rows.pop().unwrap_or_default())?;
+        match check(&page) {
+            Ok(()) => transaction.commit().await,
+            Err(refusal) => {
+                // Its answer does not change ours.
+                _ = transaction.rollback().await;
+                return Err(refusal);
+            }
+        }
+        .map_err(|error| self.refused(error))?;
+        Ok(Outcome::Rows(page))
+    }
+
+    fn steps<'s>(
+        &self,
+        pre_request: Option<&'s Sql<'s>>,
+        statements: &'s Statements<'s>,
+    ) -> Vec<Step<'s>> {
+        let all = pre_request
+            .into_iter()
+            .chain([&statements.main])
+            .chain(&statements.explain);
+        let steps = all.map(|sql| {
+            self.note(sql.text());
+            self.step(sql)
+        });
+        steps.collect()
+    }
+
+    /// Placeholders only: values are nobody's business.
+    fn note(&self, sql: &str) {
+        if self.config().query_log.is_some() {
+            let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+            sent.push(sql.to_owned());
+        }
+    }
+
+    fn step<'s>(&self, sql: &'s Sql<'s>) -> Step<'s> {
+        Step::literals(sql.text(), sql.values(), self.config().prepared_statements)
+    }
+
+    fn pre_request(&self) -> Option<Sql<'static>> {
+        self.config().pre_request.as_ref().map(Sql::pre_request)
+    }
+
+    /// In the order that the contract gives: what the login role may set, the role, the rest.
+    fn transaction(&self, call: Option<&CallPlan<'_>>) -> AsCaller<'_> {
+        let (config, request) = (self.config(), self.request);
+        let caller = &self.identity.caller;
+        let role = self.snapshot.roles.of(caller.role());
+        let mut transaction = self
+            .db
+            .as_caller(caller)
+            .setting_before_role("search_path", search_path(&request.schema, config));
+        for (name, value) in role.into_iter().flat_map(|role| &role.settings) {
+            transaction = transaction.setting_before_role(name, value.as_str());
+        }
+        transaction = transaction
+            .setting("request.method", self.origin.method.as_str())
+            .setting("request.path", self.origin.path)
+            .setting("request.headers", headers_as_json(self.origin.headers))
+            .setting("request.cookies", cookies_as_json(self.origin.headers));
+        if let Some(timezone) = &request.preferences.timezone {
+            transaction = transaction.setting("timezone", timezone.as_str());
+        }
+        for (name, value) in call.into_iter().flat_map(|call| &call.routine.settings) {
+            transaction = transaction.setting(name, &**value);
+        }
+        for (name, value) in &config.app_settings {
+            transaction = transaction.setting(name, value.as_str());
+        }
+        let isolation = call
+            .and_then(|call| call.routine.isolation)
+            .or_else(|| role.and_then(|role| role.isolation));
+        transaction.isolation(match isolation {
+            None | Some(Isolation::ReadCommitted) => TransactionIsolation::ReadCommitted,
+            Some(Isolation::RepeatableRead) => TransactionIsolation::RepeatableRead,
+            Some(Isolation::Serializable) => TransactionIsolation::Serializable,
+        })
+    }
+
+    fn rolls_back(&self) -> bool {
+        match self.request.preferences.transaction {
+            Some(TransactionEnd::Commit) => false,
+            Some(TransactionEnd::Rollback) => true,
+            None => self.config().tx_end.rolls_back,
+        }
+    }
+
+    /// An estimate is better than a count that was cut off.
+    fn with_estimate(&self, counted: Option<i64>, planned: Option<i64>) -> Option<i64> {
+        match self.request.preferences.count {
+            Some(Count::Planned) => planned,
+            Some(Count::Estimated) => match (counted, self.config().max_rows) {
+                (Some(counted), Some(max_rows)) if counted <= max_rows => Some(counted),
+                _ => counted.max(planned),
+            },
+            Some(Count::Exact) | None => counted,
+        }
+    }
+
+    fn refused(&self, error: plinth_db::DbError) -> RestError {
+        if matches!(error, plinth_db::DbError::PoolTimeout) {
+            metrics::counter!("pgrst_db_pool_timeouts_total").increment(1);
+        }
+        RestError::from_database(error, self.identity.is_anonymous)
+    }
+
+    fn config(&self) -> &RestConfig {
+        &self.snapshot.config
+    }
+}
+
+fn check_singular(page: &Page) -> Result<(), RestError> {
+    match page.rows {
+        1 => Ok(()),
+        rows => Err(RestError::NotSingular(rows)),
+    }
+}
+
+fn check_affected(page: &Page, max_affected: Option<i64>) -> Result<(), RestError> {
+    match max_affected {
+        Some(most) if page.rows > most => Err(RestError::MaxAffected(page.rows)),
+        _ => Ok(()),
+    }
+}
+
+fn search_path(schema: &str, config: &RestConfig) -> String {
+    let mut path = plinth_db::QuotedIdent::new(schema).to_string();
+    for extra in &config.extra_search_path {
+        path.push_str(", ");
+        path.push_str(&plinth_db::QuotedIdent::new(extra).to_string());
+    }
+    path
+}
+
+fn headers_as_json(headers: &HeaderMap) -> String {
+    let mut object = Map::new();
+    for (name, value) in headers {
+        if name != header::COOKIE {
+            let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            object.insert(name.as_str().to_owned(), Value::String(text));
+        }
+    }
+    Value::Object(object).to_string()
+}
+
+fn cookies_as_json(headers: &HeaderMap) -> String {
+    let mut object = Map::new();
+    for header in headers.get_all(header::COOKIE) {
+        let text = String::from_utf8_lossy(header.as_bytes());
+        for pair in text.split(';') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = name.trim();
+            if !name.is_empty() {
+                object.insert(name.to_owned(), Value::String(value.trim().to_owned()));
+            }
+        }
+    }
+    Value::Object(object).to_string()
+}
+
+/// The one row that every statement gives. A database whose rules or triggers take it away
+/// leaves nothing to show.
+fn page(rows: Vec<Row>) -> Result<Page, RestError> {
+    let Some(row) = rows.into_iter().next() else {
+        return Ok(Page {
+            total: None,
+            rows: 0,
+            location: None,
+            body: Bytes::new(),
+            response_headers: None,
+            response_status: None,
+            inserted: None,
+        });
+    };
+    let unexpected =
+        |error: tokio_postgres::Error| RestError::UnexpectedResult(plinth_db::describe(&error));
+    Ok(Page {
+        total: row.try_get("total").map_err(unexpected)?,
+        rows: row.try_get("rows").map_err(unexpected)?,
+        location: match row
+            .columns()
+            .iter()
+            .any(|column| column.name() == "location")
+        {
+            true => row.try_get("location").map_err(unexpected)?,
+            false => None,
+        },
+        response_headers: row.try_get("response_headers").map_err(unexpected)?,
+        response_status: row.try_get("response_status").map_err(unexpected)?,
+        inserted: row.try_get("inserted").map_err(unexpected)?,
+        body: body(row),
+    })
+}
+
+/// The body's bytes as they came from Postgres: not parsed, not copied.
+fn body(row: Row) -> Bytes {
+    Bytes::from_owner(BodyOf(row))
+}
+
+struct BodyOf(Row);
+
+impl AsRef<[u8]> for BodyOf {
+    fn as_ref(&self) -> &[u8] {
+        let bytes: Option<RawBytes<'_>> = self.0.try_get("body").ok().flatten();
+        bytes.map_or(&[], |bytes| bytes.0)
+    }
+}
+
+/// A value of any type in its wire form.
+struct RawBytes<'a>(&'a [u8]);
+
+impl<'a> FromSql<'a> for RawBytes<'a> {
+    fn from_sql(
+        ty: &Type,
+        raw: &'a [u8],
+    ) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        // The wire form of `jsonb` is its text behind a version byte.
+        let is_jsonb = *ty == Type::JSONB;
+        Ok(Self(if is_jsonb {
+            raw.get(1..).unwrap_or(&[])
+        } else {
+            raw
+        }))
+    }
+
+    fn accepts(_ty: &Type) -> bool {
+        true
+    }
+}
+
+fn plan_text(rows: &[Row]) -> Result<String, RestError> {
+    let mut text = String::new();
+    for row in rows {
+        let line: Option<RawBytes<'_>> = row
+            .try_get(0)
+            .map_err(|error| RestError::UnexpectedResult(plinth_db::describe(&error)))?;
+        let line = line.map_or(&[][..], |line| line.0);
+        text.push_str(&String::from_utf8_lossy(line));
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// `Plan Rows` of an EXPLAIN in JSON.
+fn planned_rows(rows: &[Row]) -> Option<i64> {
+    let text: RawBytes<'_> = rows.first()?.try_get(0).ok()?;
+    let explained: Value = serde_json::from_slice(text.0).ok()?;
+    explained.pointer("/0/Plan/Plan Rows")?.as_i64()
+}
+
+#[cfg(test)]
+mod tests;

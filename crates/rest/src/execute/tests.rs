@@ -1,0 +1,106 @@
+//! What a transaction is told, and what is made of its answer.
+
+use http::HeaderValue;
+use plinth_project::FromSettings;
+
+use super::*;
+
+fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        headers.append(
+            *name,
+            HeaderValue::from_bytes(value).expect("a header's value"),
+        );
+    }
+    headers
+}
+
+fn page_of(rows: i64) -> Page {
+    Page {
+        rows,
+        ..page(Vec::new()).expect("an empty page")
+    }
+}
+
+#[test]
+fn the_search_path_is_quoted() {
+    let settings = plinth_settings::Loader::new()
+        .load()
+        .expect("defaults")
+        .settings;
+    let mut config = RestConfig::from_settings(&settings);
+    config.extra_search_path = vec!["public".to_owned(), "odd\"one".to_owned()];
+
+    assert_eq!(
+        search_path("my, schema", &config),
+        r#""my, schema", "public", "odd""one""#
+    );
+    config.extra_search_path.clear();
+    assert_eq!(search_path("api", &config), r#""api""#);
+}
+
+#[test]
+fn headers_are_one_object_without_cookies() {
+    let headers = headers(&[
+        ("X-Kind", b"first"),
+        ("cookie", b"a=1"),
+        ("x-kind", b"last \"one\""),
+        ("accept", b"\xff"),
+    ]);
+
+    let object: Value = serde_json::from_str(&headers_as_json(&headers)).expect("JSON");
+    assert_eq!(
+        object,
+        serde_json::json!({ "x-kind": "last \"one\"", "accept": "\u{fffd}" })
+    );
+}
+
+#[test]
+fn cookies_are_one_object() {
+    let cookies = |pairs: &[(&'static str, &[u8])]| -> Value {
+        serde_json::from_str(&cookies_as_json(&headers(pairs))).expect("JSON")
+    };
+
+    assert_eq!(cookies(&[]), serde_json::json!({}));
+    assert_eq!(
+        cookies(&[("cookie", b"a=1; b = x=y ;; c"), ("cookie", b"d=2; a=3")]),
+        serde_json::json!({ "a": "3", "b": "x=y", "c": "", "d": "2" })
+    );
+}
+
+#[test]
+fn exactly_one_row_is_singular() {
+    assert!(check_singular(&page_of(1)).is_ok());
+    for rows in [0, 2] {
+        let refusal = check_singular(&page_of(rows)).expect_err("not singular");
+        assert!(matches!(refusal, RestError::NotSingular(found) if found == rows));
+    }
+}
+
+#[test]
+fn more_rows_than_wanted_are_too_many() {
+    assert!(check_affected(&page_of(5), None).is_ok());
+    assert!(check_affected(&page_of(5), Some(5)).is_ok());
+    let refusal = check_affected(&page_of(6), Some(5)).expect_err("too many");
+    assert!(matches!(refusal, RestError::MaxAffected(6)));
+}
+
+#[test]
+fn a_statement_that_gave_nothing_shows_nothing() {
+    let page = page(Vec::new()).expect("an empty page");
+
+    assert_eq!((page.total, page.rows), (None, 0));
+    assert!(page.body.is_empty());
+}
+
+#[test]
+fn bodies_keep_their_bytes_but_for_the_version_of_jsonb() {
+    let raw = |ty: &Type, bytes| RawBytes::from_sql(ty, bytes).expect("bytes").0.to_vec();
+
+    assert_eq!(raw(&Type::TEXT, b"abc"), b"abc");
+    assert_eq!(raw(&Type::JSON, b"{}"), b"{}");
+    assert_eq!(raw(&Type::BYTEA, b"\x01\xff"), b"\x01\xff");
+    assert_eq!(raw(&Type::JSONB, b"\x01{}"), b"{}");
+    assert_eq!(raw(&Type::JSONB, b""), b"");
+}

@@ -1,0 +1,95 @@
+//! `and` and `or`: their keys, and the trees that are their values.
+
+use std::borrow::Cow;
+
+use winnow::{
+    Parser,
+    combinator::{delimited, terminated},
+};
+
+use crate::request::{EmbedPath, Filter, LogicOperator, LogicTree};
+
+use super::{
+    Input, Parsed, Production,
+    combinators::{attempt, either, label, lexeme, nested, optional, separated},
+    expectations::Expectations,
+    filter::{condition, raw, whole_quoted},
+    names::{delimiter, field, owned_path},
+    tokens::{chars0, symbol, word},
+};
+
+/// How deep groups may be nested.
+const MOST_LEVELS: usize = 32;
+
+/// The key of a tree: the embed it is for, and `and`, `or`, `not.and` or `not.or`.
+pub(in crate::request) struct LogicPath;
+
+impl Production for LogicPath {
+    type Output = (EmbedPath, String);
+    const WHAT: &'static str = "logic path";
+
+    fn parse<E: Expectations>(input: &mut Input<'_, E>) -> Parsed<Self::Output> {
+        let mut path = owned_path(input)?;
+        let operator = path.pop().unwrap_or_default();
+        let levels = path.len();
+        path.retain(|name| name != "not");
+        let is_negated = path.len() < levels;
+        match is_negated {
+            true => Ok((path, format!("not.{operator}"))),
+            false => Ok((path, operator)),
+        }
+    }
+}
+
+/// The value of such a key, with the operator put before it again.
+pub(in crate::request) struct LogicTreeValue;
+
+impl Production for LogicTreeValue {
+    type Output = LogicTree;
+    const WHAT: &'static str = "logic tree";
+
+    fn parse<E: Expectations>(input: &mut Input<'_, E>) -> Parsed<Self::Output> {
+        tree(input)
+    }
+}
+
+fn tree<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<LogicTree> {
+    let filter = attempt(filter).map(LogicTree::Filter);
+    either(filter, group).parse_next(input)
+}
+
+fn filter<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Filter> {
+    let field = terminated(field, delimiter).parse_next(input)?;
+    let condition = condition(value).parse_next(input)?;
+    Ok(condition.on(field))
+}
+
+fn group<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<LogicTree> {
+    let not = optional(attempt((word("not"), delimiter)));
+    let not = label("negation operator (not)", not).parse_next(input)?;
+    let and = attempt(word("and")).value(LogicOperator::And);
+    let or = word("or").value(LogicOperator::Or);
+    let operator = label("logic operator (and, or)", either(and, or)).parse_next(input)?;
+    let children = separated(tree, lexeme(symbol(',')));
+    let children = nested(MOST_LEVELS, children);
+    let children =
+        delimited(lexeme(symbol('(')), children, lexeme(symbol(')'))).parse_next(input)?;
+    Ok(LogicTree::Group {
+        is_negated: not.is_some(),
+        operator,
+        children,
+    })
+}
+
+/// A value within a tree: in quotes, in braces, or up to the next comma or parenthesis.
+fn value<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
+    either(whole_quoted, either(attempt(braces), raw)).parse_next(input)
+}
+
+fn braces<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
+    let inner = chars0(|char| !matches!(char, '{' | '}'), &[]);
+    delimited(word("{"), inner, word("}"))
+        .take()
+        .map(Cow::Borrowed)
+        .parse_next(input)
+}

@@ -1,0 +1,210 @@
+//! The steps from a request's parts to its meaning (rest contract §0, steps 4–9).
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use crate::error::RestError;
+
+use super::{
+    Action, ApiRequest, CallMethod, Mutation, Payload, QueryParams,
+    body::{self, BodyUse},
+    media_type::MediaType,
+    preferences::Preferences,
+    query::{self, QueryRules, pairs},
+    range,
+};
+
+/// What of an HTTP request is read, but for the body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestParts<'a> {
+    pub(crate) method: &'a Method,
+    /// The raw path behind the mount point.
+    pub(crate) path: &'a str,
+    /// The raw query string without `?`.
+    pub(crate) query: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+/// What of the configuration matters to parsing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestRules<'a> {
+    /// Exposed schemas, the default one first.
+    pub(crate) schemas: &'a [String],
+    pub(crate) root: RootMode<'a>,
+    pub(crate) allows_tx_override: bool,
+}
+
+/// What answers at `/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RootMode<'a> {
+    Document,
+    Function(&'a str),
+    Disabled,
+}
+
+impl ApiRequest {
+    /// Takes the steps in the order whose first failure is the answer.
+    pub(crate) fn parse(
+        parts: &RequestParts<'_>,
+        body: Bytes,
+        rules: &RequestRules<'_>,
+    ) -> Result<Self, RestError> {
+        let resource = Resource::at(parts.path, rules.root)?;
+        let (schema, is_profile_negotiated) = schema(parts, rules.schemas)?;
+        let action = resource.action(parts.method)?;
+        let query_rules = QueryRules {
+            has_arguments: action.has_query_arguments(),
+            has_location: matches!(action, Action::Read { .. }),
+        };
+        let (query, limits) = query::parse(parts.query, query_rules)?;
+        let root_range = range::root_range(parts.method, parts.headers, limits)?;
+        let content_type = MediaType::of_body(parts.headers);
+        let payload = payload(&action, &query, &content_type, body)?;
+        Ok(Self {
+            action,
+            schema,
+            is_profile_negotiated,
+            query,
+            root_range,
+            preferences: Preferences::parse(parts.headers, rules.allows_tx_override),
+            accept: MediaType::accepted(parts.headers),
+            content_type,
+            payload,
+        })
+    }
+
+    /// Whether [`Self::parse`] will look at the body, so that it need not be read otherwise.
+    pub(crate) fn reads_body(method: &Method, path: &str) -> bool {
+        match Resource::at(path, RootMode::Function("")) {
+            Ok(Resource::Relation(_)) => {
+                matches!(*method, Method::POST | Method::PATCH | Method::PUT)
+            }
+            Ok(Resource::Function(_) | Resource::Schema) => *method == Method::POST,
+            Err(_) => false,
+        }
+    }
+}
+
+impl Action {
+    /// Whether parameters of the query may be arguments of a function.
+    fn has_query_arguments(&self) -> bool {
+        let method = match self {
+            Self::Call { method, .. } => *method,
+            _ => return false,
+        };
+        matches!(method, CallMethod::Get | CallMethod::Head)
+    }
+}
+
+/// What a path names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Resource {
+    Relation(String),
+    Function(String),
+    Schema,
+}
+
+impl Resource {
+    fn at(path: &str, root: RootMode<'_>) -> Result<Self, RestError> {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        match path.split_once('/') {
+            None if path.is_empty() => match root {
+                RootMode::Document => Ok(Self::Schema),
+                RootMode::Function(name) => Ok(Self::Function(name.to_owned())),
+                RootMode::Disabled => Err(RestError::RootDisabled),
+            },
+            None => Ok(Self::Relation(segment(path))),
+            Some((first, second)) if segment(first) == "rpc" && !second.contains('/') => {
+                Ok(Self::Function(segment(second)))
+            }
+            Some(_) => Err(RestError::InvalidPath),
+        }
+    }
+
+    fn action(self, method: &Method) -> Result<Action, RestError> {
+        match self {
+            Self::Relation(relation) => relation_action(relation, method),
+            Self::Function(function) => function_action(function, method),
+            Self::Schema => match *method {
+                Method::GET => Ok(Action::Describe { is_head: false }),
+                Method::HEAD => Ok(Action::Describe { is_head: true }),
+                Method::OPTIONS => Ok(Action::SchemaInfo),
+                _ => Err(RestError::UnsupportedMethod(method.to_string())),
+            },
+        }
+    }
+}
+
+fn relation_action(relation: String, method: &Method) -> Result<Action, RestError> {
+    let mutation = match *method {
+        Method::GET | Method::HEAD => {
+            let is_head = *method == Method::HEAD;
+            return Ok(Action::Read { relation, is_head });
+        }
+        Method::OPTIONS => return Ok(Action::RelationInfo { relation }),
+        Method::POST => Mutation::Insert,
+        Method::PATCH => Mutation::Update,
+        Method::PUT => Mutation::Upsert,
+        Method::DELETE => Mutation::Delete,
+        _ => return Err(RestError::UnsupportedMethod(method.to_string())),
+    };
+    Ok(Action::Mutate { relation, mutation })
+}
+
+fn function_action(function: String, method: &Method) -> Result<Action, RestError> {
+    let method = match *method {
+        Method::GET => CallMethod::Get,
+        Method::HEAD => CallMethod::Head,
+        Method::POST => CallMethod::Post,
+        Method::OPTIONS => return Ok(Action::FunctionInfo { function }),
+        _ => return Err(RestError::RpcMethod(method.to_string())),
+    };
+    Ok(Action::Call { function, method })
+}
+
+/// Bytes that are no text become marks that no name contains.
+fn segment(raw: &str) -> String {
+    String::from_utf8_lossy(&pairs::decode(raw.as_bytes(), false)).into_owned()
+}
+
+/// The schema, and whether responses are to name it.
+fn schema(parts: &RequestParts<'_>, exposed: &[String]) -> Result<(String, bool), RestError> {
+    let header = match *parts.method {
+        Method::POST | Method::PATCH | Method::PUT | Method::DELETE => "content-profile",
+        _ => "accept-profile",
+    };
+    let Some(profile) = parts.headers.get(header) else {
+        let default = exposed.first().cloned().unwrap_or_default();
+        return Ok((default, exposed.len() != 1));
+    };
+    let schema = String::from_utf8_lossy(profile.as_bytes()).into_owned();
+    match exposed.contains(&schema) {
+        true => Ok((schema, true)),
+        false => Err(RestError::UnknownSchema {
+            schema,
+            exposed: exposed.to_vec(),
+        }),
+    }
+}
+
+fn payload(
+    action: &Action,
+    query: &QueryParams,
+    content_type: &MediaType,
+    body: Bytes,
+) -> Result<Option<Payload>, RestError> {
+    let columns = query.columns.as_ref();
+    let (columns, body_use) = match action {
+        Action::Mutate { mutation, .. } => match mutation {
+            Mutation::Insert | Mutation::Update => (columns, BodyUse::Rows),
+            Mutation::Upsert => (None, BodyUse::Rows),
+            Mutation::Delete => return Ok(None),
+        },
+        Action::Call {
+            method: CallMethod::Post,
+            ..
+        } => (columns, BodyUse::Arguments),
+        _ => return Ok(None),
+    };
+    body::parse(body, content_type, columns, body_use).map(Some)
+}

@@ -1,0 +1,190 @@
+//! What requests may name in a project's database (rest contract §5.1).
+//!
+//! Postgres' own catalogs are read once per change of the schema, in [`load`]; from then on every
+//! lookup is answered from memory. Names are shared: one text, however many columns are called
+//! `id`. When to load again, and which of several relationships a request means, is decided
+//! elsewhere.
+
+mod computed;
+mod constraints;
+mod interner;
+mod junctions;
+mod load;
+mod media_handlers;
+mod node_tree;
+mod objects;
+mod provenance;
+mod relations;
+mod relationships;
+mod representations;
+mod routines;
+mod types;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+pub(crate) use objects::Objects;
+pub(crate) use types::*;
+
+/// What of a database is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scope {
+    /// Exposed schemas.
+    pub(crate) schemas: Vec<String>,
+    /// Schemas whose views may stand between an exposed view and its tables.
+    pub(crate) extra_search_path: Vec<String>,
+    /// Names of the function settings that hold for a whole transaction.
+    pub(crate) hoisted_settings: Vec<String>,
+}
+
+/// Everything known about the exposed schemas, as of one moment.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaCache {
+    schemas: HashMap<Arc<str>, SchemaObjects>,
+    /// By source type.
+    representations: HashMap<Arc<str>, Vec<Representation>>,
+    /// By media type.
+    media_handlers: HashMap<Box<str>, Vec<MediaHandler>>,
+    missing_schemas: Vec<String>,
+}
+
+/// What one exposed schema holds, each by name.
+#[derive(Debug, Default)]
+struct SchemaObjects {
+    tables: BTreeMap<Arc<str>, Table>,
+    /// By their origin. Only those whose two ends are in this schema can ever be asked for.
+    relationships: BTreeMap<Arc<str>, Vec<Relationship>>,
+    routines: BTreeMap<Arc<str>, Vec<Routine>>,
+}
+
+impl SchemaCache {
+    /// Reads the catalogs over a connection of the login role, in one read-only transaction.
+    pub(crate) async fn load(
+        client: &mut tokio_postgres::Client,
+        scope: &Scope,
+    ) -> Result<Self, tokio_postgres::Error> {
+        load::load(client, scope).await
+    }
+
+    pub(crate) fn table(&self, schema: &str, name: &str) -> Option<&Table> {
+        self.schemas.get(schema)?.tables.get(name)
+    }
+
+    /// Sorted by name.
+    pub(crate) fn tables_in<'a>(
+        &'a self,
+        schema: &str,
+    ) -> impl Iterator<Item = &'a Table> + use<'a> {
+        self.objects_of(schema)
+            .flat_map(|objects| objects.tables.values())
+    }
+
+    /// Relationships whose origin is `schema.origin` and whose other end, or function, is in the
+    /// same schema; sorted as ambiguous ones are listed to clients (§5.4).
+    pub(crate) fn relationships(&self, schema: &str, origin: &str) -> &[Relationship] {
+        let objects = self.schemas.get(schema);
+        objects
+            .and_then(|objects| objects.relationships.get(origin))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Relations that have relationships, sorted by name.
+    pub(crate) fn origins_in<'a>(
+        &'a self,
+        schema: &str,
+    ) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.objects_of(schema)
+            .flat_map(|objects| objects.relationships.keys().map(|origin| &**origin))
+    }
+
+    /// All overloads of a function, those with fewer parameters first.
+    pub(crate) fn routines(&self, schema: &str, name: &str) -> &[Routine] {
+        let objects = self.schemas.get(schema);
+        objects
+            .and_then(|objects| objects.routines.get(name))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Sorted by name.
+    pub(crate) fn routines_in<'a>(
+        &'a self,
+        schema: &str,
+    ) -> impl Iterator<Item = &'a Routine> + use<'a> {
+        self.objects_of(schema)
+            .flat_map(|objects| objects.routines.values().flatten())
+    }
+
+    /// The user's cast from one type to another, where one of them is a domain.
+    pub(crate) fn representation(
+        &self,
+        source_type: &str,
+        target_type: &str,
+    ) -> Option<&Representation> {
+        let of_source = self.representations.get(source_type)?;
+        of_source
+            .iter()
+            .find(|representation| *representation.target_type == *target_type)
+    }
+
+    /// The handler of exactly this media type (in lower case) and relation or function, or of any
+    /// relation for `None`. What stands in for what is up to negotiation.
+    pub(crate) fn media_handler(
+        &self,
+        target: Option<(&str, &str)>,
+        media_type: &str,
+    ) -> Option<&MediaHandler> {
+        let of_type = self.media_handlers.get(media_type)?;
+        of_type.iter().find(|handler| {
+            let its_target = handler.target.as_ref();
+            its_target.map(|name| (&*name.schema, &*name.name)) == target
+        })
+    }
+
+    /// Schemas of the scope that the database does not have.
+    pub(crate) fn missing_schemas(&self) -> &[String] {
+        &self.missing_schemas
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let schemas = || self.schemas.values();
+        Counts {
+            relations: schemas().map(|objects| objects.tables.len()).sum(),
+            relationships: total(schemas().flat_map(|objects| objects.relationships.values())),
+            functions: total(schemas().flat_map(|objects| objects.routines.values())),
+            representations: total(self.representations.values()),
+            handlers: total(self.media_handlers.values()),
+        }
+    }
+
+    fn objects_of(&self, schema: &str) -> impl Iterator<Item = &SchemaObjects> + use<'_> {
+        self.schemas.get(schema).into_iter()
+    }
+}
+
+fn total<'a, T: 'a>(groups: impl Iterator<Item = &'a Vec<T>>) -> usize {
+    groups.map(Vec::len).sum()
+}
+
+/// How much there is of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    pub(crate) relations: usize,
+    pub(crate) relationships: usize,
+    pub(crate) functions: usize,
+    pub(crate) representations: usize,
+    pub(crate) handlers: usize,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} relations, {} relationships, {} functions, {} domain representations, \
+             {} media type handlers",
+            self.relations, self.relationships, self.functions, self.representations, self.handlers,
+        )
+    }
+}

@@ -1,0 +1,137 @@
+//! When to load again, told by a database that cannot be reached: every attempt shows as a
+//! failure.
+
+use std::path::Path;
+
+use plinth_db::{PoolConfig, Target};
+use plinth_project::FromSettings;
+
+use super::*;
+
+fn unreachable() -> ProjectDb {
+    let nowhere = Path::new("/nonexistent/plinth");
+    let target = Target::unix(nowhere, 1, "nobody", "", "nothing");
+    ProjectDb::alone(target, PoolConfig::default())
+}
+
+fn base() -> Arc<RestConfig> {
+    let settings = plinth_settings::Loader::new()
+        .load()
+        .expect("defaults")
+        .settings;
+    let mut config = RestConfig::from_settings(&settings);
+    config.channel = None;
+    Arc::new(config)
+}
+
+/// A task between two loads, and the way to give it orders.
+fn task() -> (Task, mpsc::Sender<Order>) {
+    let (sender, orders) = mpsc::channel(16);
+    let task = Task {
+        db: unreachable(),
+        base: base(),
+        settings_of: SettingsRole::Login,
+        shared: Arc::new(Shared {
+            snapshot: ArcSwapOption::empty(),
+            state: watch::Sender::new(State::Awake),
+            last_used: AtomicU64::new(0),
+            last_question: AtomicU64::new(0),
+        }),
+        orders,
+        started: Instant::now(),
+        stop: CancellationToken::new(),
+        retry_in: FIRST_RETRY,
+    };
+    (task, sender)
+}
+
+fn has_loaded(task: &Task) -> bool {
+    *task.shared.state.borrow() == State::Failing
+}
+
+fn notification(payload: &str) -> Heard {
+    Heard::Notification {
+        channel: "pgrst".to_owned(),
+        payload: payload.to_owned(),
+    }
+}
+
+#[test]
+fn three_payloads_ask_for_a_load() {
+    for payload in ["", "reload schema", "reload config"] {
+        assert!(is_reload(payload), "{payload}");
+    }
+    for payload in ["reload", "RELOAD SCHEMA", " reload schema", "anything"] {
+        assert!(!is_reload(payload), "{payload}");
+    }
+}
+
+#[tokio::test]
+async fn a_burst_of_notifications_makes_one_more_load_at_its_end() {
+    let (mut task, _orders) = task();
+    let (sender, mut heard) = mpsc::channel(16);
+    for payload in ["reload schema", "anything", "", "reload schema"] {
+        sender.send(notification(payload)).await.expect("room");
+    }
+    let started = Instant::now();
+
+    task.coalesce(&mut heard).await;
+
+    assert!(has_loaded(&task));
+    assert!(started.elapsed() >= COOL_DOWN);
+    assert!(heard.is_empty(), "all of them were heard");
+}
+
+#[tokio::test]
+async fn words_to_others_make_no_load() {
+    let (mut task, _orders) = task();
+    let (sender, mut heard) = mpsc::channel(16);
+    sender.send(notification("anything")).await.expect("room");
+
+    task.coalesce(&mut heard).await;
+
+    assert!(!has_loaded(&task));
+}
+
+#[tokio::test]
+async fn whoever_orders_a_load_does_not_wait_for_the_burst_to_end() {
+    let (mut task, orders) = task();
+    let (_sender, mut heard) = mpsc::channel(16);
+    let (done, is_done) = oneshot::channel();
+    let newer = base();
+    orders
+        .send(Order::Load(newer.clone(), Some(done)))
+        .await
+        .expect("room");
+
+    task.coalesce(&mut heard).await;
+
+    assert!(has_loaded(&task));
+    assert!(Arc::ptr_eq(&task.base, &newer));
+    is_done.await.expect_err("told by letting go");
+}
+
+#[test]
+fn a_project_that_nobody_asks_for_is_idle() {
+    let (mut task, _orders) = task();
+    assert!(!task.is_idle(), "it has just begun");
+    let Some(long_ago) = Instant::now().checked_sub(IDLE) else {
+        return;
+    };
+    task.started = long_ago;
+    assert!(task.is_idle());
+    let now = long_ago.elapsed().as_millis() as u64;
+    task.shared.last_used.store(now, Ordering::Relaxed);
+    assert!(!task.is_idle(), "somebody has just asked");
+}
+
+#[tokio::test]
+async fn without_a_first_load_there_is_nothing_to_serve_from() {
+    let base = base();
+    let keeper = Keeper::start(unreachable(), base.clone(), SettingsRole::Login);
+
+    let refusal = keeper.snapshot(&base).await.err().expect("a refusal");
+
+    assert!(matches!(refusal, RestError::NoSchemaCache), "{refusal}");
+    assert!(keeper.current().is_none());
+}
