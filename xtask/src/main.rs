@@ -7,6 +7,7 @@
 mod bench;
 mod check;
 mod commands;
+mod conformance;
 mod docs;
 mod report;
 mod steps;
@@ -34,6 +35,8 @@ The project's own commands.
                                  generated pages. Run this before a commit.
   cargo xtask docs [--check]     Write the generated pages below docs/, or fail if one is stale.
   cargo xtask bench [name] …     Run a benchmark in release form. `--help` names them.
+  cargo xtask conformance rest   Run the originals' own suites, where they are found, and say what
+                                 is missing otherwise. `--help` names the options.
 
 A single Rust test:    cargo test -p plinth-settings the_name_of_the_test
 A single JS test:      cd tests/js-clients && PLINTH_BIN=<path of plinth> node --test health.test.mjs
@@ -63,9 +66,10 @@ fn dispatch(command: Option<&str>, rest: &[String]) -> anyhow::Result<ExitCode> 
         Some("check") => check::run(rest),
         Some("docs") => docs::run(rest),
         Some("bench") => bench::run(rest),
+        Some("conformance") => conformance::run(rest),
         Some(other) => bail!(
-            "there is no command {other:?}; the commands are up, test, check, docs and bench, \
-             and `cargo xtask` explains them"
+            "there is no command {other:?}; the commands are up, test, check, docs, bench and \
+             conformance, and `cargo xtask` explains them"
         ),
     }
 }

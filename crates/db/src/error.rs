@@ -1,13 +1,16 @@
 //! What can go wrong between Plinth and Postgres, sorted by what the caller should do about it.
 
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{Severity, SqlState};
 
 /// A failure of the database layer. Services translate it into their own error types.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// Nobody answers, or the connection was lost: answer 503 and let the client come back.
+    /// Nobody answers: answer 503 and let the client come back.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
+    /// The connection broke while it was used: the same, though the work may have been done.
+    #[error("the connection to the database was lost: {0}")]
+    Lost(String),
     /// All connections of the pool stayed busy for the whole acquire timeout.
     #[error("timed out waiting for a free database connection")]
     PoolTimeout,
@@ -22,24 +25,27 @@ impl DbError {
     pub fn sqlstate(&self) -> Option<&SqlState> {
         match self {
             DbError::Postgres(error) => error.code(),
-            DbError::Unavailable(_) | DbError::PoolTimeout => None,
+            DbError::Unavailable(_) | DbError::Lost(_) | DbError::PoolTimeout => None,
         }
     }
 
     /// Whether trying again a little later can help without changing anything.
     pub fn is_transient(&self) -> bool {
-        matches!(self, DbError::Unavailable(_) | DbError::PoolTimeout)
+        match self {
+            DbError::Unavailable(_) | DbError::Lost(_) | DbError::PoolTimeout => true,
+            DbError::Postgres(_) => false,
+        }
     }
 }
 
 impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> Self {
-        let is_lost = match error.code() {
-            Some(code) => is_going_away(code),
+        let is_lost = match error.as_db_error() {
+            Some(db) => is_going_away(db),
             None => error.is_closed() || has_io_cause(&error),
         };
         match is_lost {
-            true => DbError::Unavailable(describe(&error)),
+            true => DbError::Lost(describe(&error)),
             false => DbError::Postgres(error),
         }
     }
@@ -57,12 +63,19 @@ fn has_io_cause(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-/// Shutdown, crash and start-up of the server, and connection failures (class 08).
-fn is_going_away(code: &SqlState) -> bool {
-    *code == SqlState::ADMIN_SHUTDOWN
+/// Shutdown, crash and start-up of the server, and connection failures (class 08). What a function
+/// raises under such a name on a healthy connection is an error like any other.
+fn is_going_away(error: &tokio_postgres::error::DbError) -> bool {
+    let code = error.code();
+    let is_named_so = *code == SqlState::ADMIN_SHUTDOWN
         || *code == SqlState::CRASH_SHUTDOWN
         || *code == SqlState::CANNOT_CONNECT_NOW
-        || code.code().starts_with("08")
+        || code.code().starts_with("08");
+    let ends_session = matches!(
+        error.parsed_severity(),
+        Some(Severity::Fatal | Severity::Panic)
+    );
+    is_named_so && ends_session
 }
 
 /// The whole chain in one line: the driver's `Display` alone says only "db error".

@@ -203,8 +203,38 @@ impl OpenTransaction {
 }
 
 impl Lease {
-    /// BEGIN, settings, statements and, unless the transaction is to stay open, its end.
+    /// The whole transaction; once more where it failed because the schema has changed since a
+    /// statement was prepared. Nothing of the first attempt remains, so that is no harm.
     async fn transact(
+        &mut self,
+        begin: Begin,
+        settings: &LocalSettings,
+        steps: &[Step<'_>],
+        end: Option<End>,
+    ) -> Result<Vec<Vec<Row>>, DbError> {
+        match self.attempt(begin, settings, steps, end).await {
+            Err(DbError::Postgres(error)) if is_stale(&error) && self.has_prepared(steps) => {
+                self.client().forget_statements();
+                if self.state == InTransaction {
+                    self.state = Working;
+                    self.client().batch_execute("rollback").await?;
+                    self.state = Free;
+                }
+                self.attempt(begin, settings, steps, end).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn has_prepared(&self, steps: &[Step<'_>]) -> bool {
+        steps.iter().any(|step| {
+            let known = self.client().recall(&self.role, step.sql);
+            matches!(known, Familiarity::Prepared(_))
+        })
+    }
+
+    /// BEGIN, settings, statements and, unless the transaction is to stay open, its end.
+    async fn attempt(
         &mut self,
         begin: Begin,
         settings: &LocalSettings,
@@ -244,11 +274,6 @@ impl Lease {
             true => Free,
             false => InTransaction,
         };
-        if let Err(DbError::Postgres(error)) = &outcome
-            && is_stale(error)
-        {
-            self.client().forget_statements();
-        }
         outcome
     }
 }
@@ -373,9 +398,16 @@ impl Ready<'_> {
     }
 }
 
-/// A prepared statement whose result would change its type, or that the session has discarded.
+/// What a prepared statement answers when its result would have another type now, when the session
+/// has discarded it, or when an operator that it chose does not take the column's new type.
 fn is_stale(error: &tokio_postgres::Error) -> bool {
-    let is_changed = error.code() == Some(&SqlState::FEATURE_NOT_SUPPORTED)
+    let Some(code) = error.code() else {
+        return false;
+    };
+    let is_changed = *code == SqlState::FEATURE_NOT_SUPPORTED
         && error.as_db_error().and_then(|db| db.routine()) == Some("RevalidateCachedQuery");
-    is_changed || error.code() == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
+    is_changed
+        || *code == SqlState::INVALID_SQL_STATEMENT_NAME
+        || *code == SqlState::UNDEFINED_FUNCTION
+        || *code == SqlState::DATATYPE_MISMATCH
 }

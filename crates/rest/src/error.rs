@@ -266,6 +266,7 @@ impl RestError {
     pub(crate) fn from_database(error: DbError, is_anonymous: bool) -> Self {
         match error {
             DbError::Unavailable(cause) => Self::Unreachable(cause),
+            DbError::Lost(cause) => Self::ConnectionLost(cause),
             DbError::PoolTimeout => Self::PoolTimeout,
             DbError::Postgres(error) => match error.as_db_error() {
                 Some(db) => Self::Postgres {

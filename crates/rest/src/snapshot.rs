@@ -38,9 +38,8 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Whether it is worth looking again on mere suspicion.
-    fn is_old(&self) -> bool {
-        let interval = (self.loading_took * MISS_FACTOR).max(SHORTEST_MISS_INTERVAL);
+    fn is_older_than(&self, factor: u32) -> bool {
+        let interval = (self.loading_took * factor).max(SHORTEST_MISS_INTERVAL);
         self.loaded_at.elapsed() >= interval
     }
 }
@@ -49,12 +48,14 @@ impl Snapshot {
 const FIRST_LOAD_PATIENCE: Duration = Duration::from_secs(10);
 /// Loads asked for within this time after one become one.
 const COOL_DOWN: Duration = Duration::from_millis(100);
-/// A name that is not there makes us load again after this many times of what loading takes: it
-/// costs a twentieth of one core at most.
+/// How much older than its loading took a snapshot must be for another load on mere suspicion.
+/// A name that was looked for in vain before costs a twentieth of one core at most, however often
+/// it comes; a column or relationship a fifth.
 const MISS_FACTOR: u32 = 20;
-const SHORTEST_MISS_INTERVAL: Duration = Duration::from_millis(100);
-/// Names that were not found, as far as they are remembered.
-const MOST_MISSED: usize = 1000;
+const PART_FACTOR: u32 = 5;
+const SHORTEST_MISS_INTERVAL: Duration = Duration::from_millis(20);
+/// Names that exist and are not ours, as far as they are remembered.
+const MOST_HIDDEN: usize = 1000;
 /// A relation or function that is not there makes us ask for it, but not more often than this.
 const QUESTION_INTERVAL: Duration = Duration::from_millis(20);
 /// $1: schema, $2: name of a relation or function.
@@ -73,7 +74,7 @@ pub(crate) struct Keeper {
     db: ProjectDb,
     shared: Arc<Shared>,
     orders: mpsc::Sender<Order>,
-    missed: Mutex<HashSet<String>>,
+    hidden: Mutex<HashSet<String>>,
     started: Instant,
     _stop: DropGuard,
 }
@@ -147,7 +148,7 @@ impl Keeper {
             db,
             shared,
             orders,
-            missed: Mutex::default(),
+            hidden: Mutex::default(),
             started,
             _stop: stop.drop_guard(),
         }
@@ -201,27 +202,38 @@ impl Keeper {
             return Some(newer);
         }
         let is_worth_it = match missed {
-            Missed::Object { schema, name }
-                if self.may_ask() && self.is_first_miss(schema, name) =>
-            {
-                self.exists(schema, name).await.unwrap_or(false)
+            Missed::Object { schema, name } => {
+                let is_hidden = self.is_hidden(schema, name) && !old.is_older_than(MISS_FACTOR);
+                !is_hidden && self.may_ask() && self.exists(schema, name).await.unwrap_or(false)
             }
-            Missed::Object { .. } | Missed::Part => old.is_old(),
+            Missed::Part => old.is_older_than(PART_FACTOR),
         };
-        if is_worth_it {
-            self.load(old.base.clone()).await;
+        if !is_worth_it {
+            return self.newer_than(old);
         }
-        self.newer_than(old)
+        self.load(old.base.clone()).await;
+        let newer = self.newer_than(old);
+        if let (Some(newer), Missed::Object { schema, name }) = (&newer, missed)
+            && !newer.cache.has(schema, name)
+        {
+            self.hide(schema, name);
+        }
+        newer
     }
 
     /// Something may exist and yet not be ours to show, such as a trigger's function. Looking for
     /// it again and again would be in vain.
-    fn is_first_miss(&self, schema: &str, name: &str) -> bool {
-        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-        if missed.len() >= MOST_MISSED {
-            missed.clear();
+    fn is_hidden(&self, schema: &str, name: &str) -> bool {
+        let hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        hidden.contains(&format!("{schema}\0{name}"))
+    }
+
+    fn hide(&self, schema: &str, name: &str) {
+        let mut hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        if hidden.len() >= MOST_HIDDEN {
+            hidden.clear();
         }
-        missed.insert(format!("{schema}\0{name}"))
+        hidden.insert(format!("{schema}\0{name}"));
     }
 
     fn newer_than(&self, old: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {

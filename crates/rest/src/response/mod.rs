@@ -44,6 +44,10 @@ pub(crate) const POSTGREST_VERSION: &str = "16.2";
 const CONTENT_PROFILE: HeaderName = HeaderName::from_static("content-profile");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
+/// Node.js refuses answers with more than 16 KB of headers; a list of a few thousand ids in the
+/// query must not make them unreadable.
+const LONGEST_CONTENT_LOCATION: usize = 8 * 1024;
+
 /// A response in the making.
 pub(crate) struct Answer {
     status: StatusCode,
@@ -202,7 +206,9 @@ fn read(plan: &ReadPlan<'_>, page: Page, request: &ApiRequest, config: &RestConf
         "/{}{separator}{}",
         plan.table.name.name, request.query.canonical
     );
-    answer.header(CONTENT_LOCATION, place);
+    if place.len() <= LONGEST_CONTENT_LOCATION {
+        answer.header(CONTENT_LOCATION, place);
+    }
     if !plan.is_head {
         answer.body(body_of(status, page.body, config));
     }

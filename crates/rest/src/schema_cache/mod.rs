@@ -100,6 +100,11 @@ impl SchemaCache {
             .flat_map(|objects| objects.relationships.keys().map(|origin| &**origin))
     }
 
+    /// Whether there is a relation or function of this name.
+    pub(crate) fn has(&self, schema: &str, name: &str) -> bool {
+        self.table(schema, name).is_some() || !self.routines(schema, name).is_empty()
+    }
+
     /// All overloads of a function, those with fewer parameters first.
     pub(crate) fn routines(&self, schema: &str, name: &str) -> &[Routine] {
         let objects = self.schemas.get(schema);

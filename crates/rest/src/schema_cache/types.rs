@@ -189,7 +189,6 @@ impl Join {
 /// A function of an exposed schema; overloads are several of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Routine {
-    pub(crate) oid: u32,
     pub(crate) name: QualifiedName,
     pub(crate) comment: Option<Box<str>>,
     pub(crate) params: Vec<Param>,
@@ -199,6 +198,8 @@ pub(crate) struct Routine {
     pub(crate) isolation: Option<Isolation>,
     /// Its own settings that hold for the whole transaction (§4.2, hoisted).
     pub(crate) settings: Vec<(Box<str>, Box<str>)>,
+    /// Last, so that it decides the order of overloads only when nothing else does.
+    pub(crate) oid: u32,
 }
 
 impl Routine {

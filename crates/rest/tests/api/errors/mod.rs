@@ -1,0 +1,6 @@
+//! Every way to be refused (rest contract §7).
+
+mod raised;
+mod requests;
+mod schema;
+mod sqlstates;

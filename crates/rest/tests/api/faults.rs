@@ -1,0 +1,220 @@
+//! Databases and clients that go away, and limits that are reached.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::{future::join_all, stream};
+use plinth_db::PoolConfig;
+use plinth_project::BodyLimit;
+use serde_json::json;
+
+use crate::support::{Database, Listener, TestApi, until};
+
+/// Queries of the service that are running now.
+const BUSY: &str = "select count(*) from pg_stat_activity where datname = current_database() \
+                    and usename = 'rest_login' and state = 'active' and query like '%sleep%'";
+
+fn tiny_pool() -> PoolConfig {
+    PoolConfig {
+        size: 1,
+        acquire_timeout: Duration::from_millis(200),
+        ..PoolConfig::default()
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_its_query_along() {
+    let api = TestApi::own_library().await;
+    let listener = Listener::start(api.router()).await;
+    let admin = api.db.admin().await;
+    let busy = async || {
+        admin
+            .query_one(BUSY, &[])
+            .await
+            .expect("a count")
+            .get::<_, i64>(0)
+    };
+
+    let stream = listener
+        .send("GET /rpc/sleep?seconds=30 HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await;
+    until(async || busy().await == 1).await;
+    drop(stream);
+    let left = Instant::now();
+    until(async || busy().await == 0).await;
+
+    // Strangers' queries would end by themselves only after three seconds.
+    assert!(
+        left.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        left.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_slow_query_ends_with_its_roles_timeout() {
+    let db = Database::fresh().await;
+    db.execute("alter role anon in database DATABASE set statement_timeout = '100ms'")
+        .await;
+    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+
+    let reply = api.get("/rpc/sleep?seconds=20").await;
+
+    reply.refuses(500, "57014", "canceling statement due to statement timeout");
+    assert_eq!(
+        api.get("/books").await.status,
+        200,
+        "the connection is of use again"
+    );
+}
+
+#[tokio::test]
+async fn without_a_free_connection_only_the_database_is_out_of_reach() {
+    let settings = [("db-schemas", "library")];
+    let api = TestApi::pooled(Database::fresh().await, &settings, tiny_pool()).await;
+    assert_eq!(api.get("/books").await.status, 200);
+    let router = api.router();
+    let blocked = tokio::spawn(async move {
+        crate::support::Call::new(router, http::Method::GET, "/rpc/sleep?seconds=2").await
+    });
+    let admin = api.db.admin().await;
+    until(async || {
+        admin
+            .query_one(BUSY, &[])
+            .await
+            .expect("a count")
+            .get::<_, i64>(0)
+            == 1
+    })
+    .await;
+
+    let waited = api.get("/books").await;
+    let message = "Timed out acquiring connection from connection pool.";
+    waited.refuses(504, "PGRST003", message);
+    api.get("/no/such/path").await.refuses_as(404, "PGRST125");
+    api.get("/nowhere").await.refuses_as(404, "PGRST205");
+    api.get("/books?select=nothing(*)")
+        .await
+        .refuses_as(400, "PGRST200");
+    api.get("/books")
+        .bearer("a.b")
+        .await
+        .refuses_as(401, "PGRST301");
+    api.post("/books", json!({ "colour": 1 }))
+        .await
+        .refuses_as(400, "PGRST204");
+    assert_eq!(api.options("/books").await.status, 200);
+
+    let slept = blocked.await.expect("it ends");
+    assert!(slept.status == 200, "{slept:#?}");
+    assert_eq!(api.get("/books").await.status, 200);
+}
+
+#[tokio::test]
+async fn killed_backends_cost_a_retry_and_nothing_more() {
+    let api = TestApi::own_library().await;
+    assert_eq!(api.get("/books").await.status, 200);
+    let load =
+        || join_all((0..20).map(|n| api.get(&format!("/books?id=gt.{}", n % 4)).into_future()));
+
+    for _ in 0..3 {
+        let (replies, ()) = tokio::join!(load(), api.db.throw_out());
+        for reply in replies {
+            match reply.status.as_u16() {
+                200 => {}
+                503 => {
+                    assert!(reply.has_error_body(), "{reply:#?}");
+                    reply.has("retry-after", "1");
+                }
+                _ => panic!("{reply:#?}"),
+            }
+        }
+    }
+
+    until(async || api.get("/books").await.status == 200).await;
+    assert!(load().await.iter().all(|reply| reply.status == 200));
+}
+
+#[tokio::test]
+async fn a_backend_killed_at_work_answers_that_it_can_be_retried() {
+    let api = TestApi::own_library().await;
+    let admin = api.db.admin().await;
+    let kill = async {
+        until(async || {
+            admin
+                .query_one(BUSY, &[])
+                .await
+                .expect("a count")
+                .get::<_, i64>(0)
+                == 1
+        })
+        .await;
+        api.db.throw_out().await;
+    };
+
+    let (reply, ()) = tokio::join!(api.get("/rpc/sleep?seconds=2").into_future(), kill);
+
+    assert_eq!(reply.status, 503, "{reply:#?}");
+    assert!(reply.has_error_body(), "{reply:#?}");
+    reply.has("retry-after", "1");
+}
+
+#[tokio::test]
+async fn a_database_out_of_reach_is_told_and_found_again() {
+    let api = TestApi::own_library().await;
+    assert_eq!(api.get("/books").await.status, 200);
+
+    api.db.admit(false).await;
+    api.db.throw_out().await;
+    until(async || api.get("/books").await.status == 503).await;
+    let reply = api.get("/books").await;
+    api.db.admit(true).await;
+
+    reply.refuses_as(503, "PGRST000").has("retry-after", "1");
+    assert_eq!(reply.json()["message"], "Database connection error.");
+    until(async || api.get("/books").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn without_a_schema_there_is_nothing_to_serve() {
+    let db = Database::fresh().await;
+    db.admit(false).await;
+    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+
+    let reply = api.get("/books").await;
+
+    let message = "Could not query the database for the schema cache. Retrying.";
+    reply
+        .refuses(503, "PGRST002", message)
+        .has("retry-after", "1");
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_refused_in_our_words() {
+    let api = TestApi::own_library().await;
+
+    let reply = api
+        .post("/with_defaults", json!({}))
+        .with(|request| {
+            let limit = BodyLimit::new(10);
+            request.extensions_mut().insert(limit.clone());
+            let pieces = ["[{\"c\":\"".to_owned(), "x".repeat(20)].map(Bytes::from);
+            let pieces = pieces
+                .into_iter()
+                .enumerate()
+                .map(move |(number, piece)| match number {
+                    0 => Ok(piece),
+                    _ => {
+                        limit.mark_exceeded();
+                        Err(std::io::Error::other("length limit exceeded"))
+                    }
+                });
+            *request.body_mut() = Body::from_stream(stream::iter(pieces));
+        })
+        .await;
+
+    assert_eq!(reply.status, 413, "{reply:#?}");
+    reply.refuses_as(413, "PLINTH413");
+    assert_eq!(reply.json()["message"], "The body is larger than 10 bytes");
+}

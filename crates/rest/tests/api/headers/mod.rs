@@ -1,0 +1,9 @@
+//! Headers that ask and headers that answer (rest contract §3).
+
+mod accept;
+mod cors;
+mod media_handlers;
+mod prefer;
+mod profiles;
+mod ranges;
+mod tracing;

@@ -1,0 +1,81 @@
+use serde_json::json;
+
+use super::{A, B, api, ids};
+use crate::support::Database;
+
+#[tokio::test]
+async fn nobody_inserts_for_somebody_else() {
+    let api = api(Database::fresh().await).await;
+    let insert = |id: i64, owner: &str| api.post("/notes", json!({ "id": id, "owner": owner }));
+
+    let stranger = insert(10, A).await;
+    let for_other = insert(11, B).user(A).await;
+    let own = insert(12, A).user(A).prefer("return=representation").await;
+    let by_default = api.post("/notes?select=owner", json!({ "id": 13 })).user(B);
+    let by_default = by_default.prefer("return=representation").await;
+    let stolen = api
+        .post("/notes", json!({ "id": 3, "owner": A, "body": "stolen" }))
+        .user(A)
+        .prefer("resolution=merge-duplicates")
+        .await;
+    let probed = api
+        .post("/notes?select=id", json!({ "id": 3, "owner": A }))
+        .user(A)
+        .prefer("resolution=ignore-duplicates, return=representation")
+        .await;
+
+    let message = "new row violates row-level security policy for table \"notes\"";
+    stranger.refuses(401, "42501", message);
+    for_other.refuses(403, "42501", message);
+    assert_eq!(own.status, 201);
+    by_default.gives(201, json!([{ "owner": B }]));
+    stolen.refuses_as(403, "42501");
+    probed.gives(201, json!([]));
+    assert_eq!(
+        api.db
+            .count("select count(*) from library.notes where body = 'stolen'")
+            .await,
+        0
+    );
+}
+
+#[tokio::test]
+async fn updates_and_deletes_reach_own_rows_only() {
+    let api = api(Database::fresh().await).await;
+    let change = || {
+        api.patch(
+            "/notes?id=gt.0&select=id&order=id",
+            json!({ "body": "new" }),
+        )
+    };
+
+    let stranger = change().prefer("return=representation").await;
+    let user = change()
+        .user(A)
+        .prefer("return=representation, count=exact")
+        .await;
+    let given = api
+        .patch("/notes?id=eq.1", json!({ "owner": B }))
+        .user(A)
+        .await;
+    let put = api
+        .put("/notes?id=eq.3", json!({ "id": 3, "owner": A }))
+        .user(A)
+        .await;
+    let deleted = api
+        .delete("/notes?id=gt.0")
+        .user(B)
+        .prefer("count=exact")
+        .await;
+    let by_stranger = api.delete("/notes?id=gt.0").prefer("count=exact").await;
+
+    stranger.gives(200, json!([]));
+    assert_eq!(ids(&user), [1, 2]);
+    user.has("content-range", "0-1/2");
+    given.refuses_as(403, "42501");
+    put.refuses_as(403, "42501");
+    deleted.has("content-range", "*/2");
+    by_stranger.has("content-range", "*/0");
+    let rest = "select count(*) from library.notes where owner::text like 'a%' and body = 'new'";
+    assert_eq!(api.db.count(rest).await, 2);
+}

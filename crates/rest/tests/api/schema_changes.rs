@@ -1,0 +1,206 @@
+//! A schema that changes under the service's feet (rest contract §5.2).
+
+use plinth_db::PoolConfig;
+use serde_json::json;
+
+use crate::support::{Database, TestApi, until};
+
+const NO_TRIGGERS: &str =
+    "drop event trigger plinth_schema_change; drop event trigger plinth_drop;";
+
+/// Vector 37, and what the event trigger adds to it: nobody has to notify.
+#[tokio::test]
+async fn a_new_table_is_announced_by_the_database() {
+    let api = TestApi::own_chat().await;
+    api.get("/brand_new").await.refuses_as(404, "PGRST205");
+
+    api.db
+        .execute("create table brand_new (id int); grant select on brand_new to anon")
+        .await;
+    api.learns("brand_new").await;
+
+    api.get("/brand_new").await.gives(200, json!([]));
+    api.db.execute("drop table brand_new").await;
+    until(async || api.get("/brand_new").await.json()["code"] == "PGRST205").await;
+}
+
+#[tokio::test]
+async fn without_triggers_a_notification_does() {
+    let db = Database::fresh().await;
+    db.execute(NO_TRIGGERS).await;
+    let api = TestApi::alone(db, &[("db-schemas", "public")]).await;
+    api.get("/brand_new").await.refuses_as(404, "PGRST205");
+
+    api.db
+        .execute("create table brand_new (id int); notify pgrst")
+        .await;
+    api.learns("brand_new").await;
+
+    api.get("/brand_new").await.gives(200, json!([]));
+}
+
+#[tokio::test]
+async fn with_neither_the_first_miss_makes_the_service_look() {
+    let db = Database::fresh().await;
+    db.execute(NO_TRIGGERS).await;
+    let settings = [("db-schemas", "public"), ("db-channel-enabled", "false")];
+    let api = TestApi::alone(db, &settings).await;
+    assert_eq!(api.get("/users").await.status, 200);
+
+    api.db
+        .execute(
+            "create table brand_new (id int, user_name text references users); \
+             create function brand_new_function() returns int language sql as 'select 7'; \
+             alter table channels add column topic text",
+        )
+        .await;
+
+    until(async || api.get("/brand_new").await.status == 200).await;
+    api.get("/rpc/brand_new_function")
+        .await
+        .gives(200, json!(7));
+    let embedded = api.get("/brand_new?select=users(*)").await;
+    embedded.gives(200, json!([]));
+    let written = api
+        .patch("/channels?id=eq.1", json!({ "topic": "new" }))
+        .await;
+    assert_eq!(written.status, 204, "{written:#?}");
+}
+
+#[tokio::test]
+async fn a_name_that_was_asked_for_in_vain_is_found_once_it_is_there() {
+    let db = Database::fresh().await;
+    db.execute(NO_TRIGGERS).await;
+    let settings = [("db-schemas", "public"), ("db-channel-enabled", "false")];
+    let api = TestApi::alone(db, &settings).await;
+    api.get("/brand_new").await.refuses_as(404, "PGRST205");
+
+    api.db.execute("create table brand_new (id int)").await;
+    // Questions are asked with a pause between them.
+    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+
+    api.get("/brand_new").await.gives(200, json!([]));
+}
+
+#[tokio::test]
+async fn a_new_column_is_read_at_once_and_written_once_known() {
+    let api = TestApi::own_chat().await;
+    assert_eq!(api.get("/channels").await.status, 200);
+
+    api.db
+        .execute("alter table channels add column topic text default 'none'")
+        .await;
+    let read = api.get("/channels?id=eq.1&select=topic").await;
+    api.learns("topic").await;
+    let written = api
+        .patch("/channels?id=eq.1&select=topic", json!({ "topic": "cats" }))
+        .prefer("return=representation")
+        .await;
+
+    read.gives(200, json!([{ "topic": "none" }]));
+    written.gives(200, json!([{ "topic": "cats" }]));
+}
+
+#[tokio::test]
+async fn a_replaced_function_is_called_anew() {
+    let api = TestApi::own_chat().await;
+    let call = || api.post("/rpc/get_status", json!({ "name_param": "bob" }));
+    call().await.gives(200, json!("OFFLINE"));
+
+    api.db
+        .execute(
+            "create or replace function get_status(name_param text) returns user_status \
+             language sql as $$ select 'ONLINE'::user_status $$",
+        )
+        .await;
+    call().await.gives(200, json!("ONLINE"));
+
+    api.db
+        .execute(
+            "drop function get_status; \
+             create function get_status(name_param text, shout bool default true) \
+             returns table (told text) language sql as $$ select 'hey ' || name_param $$",
+        )
+        .await;
+    api.learns("shout").await;
+    call().await.gives(200, json!([{ "told": "hey bob" }]));
+}
+
+#[tokio::test]
+async fn statements_prepared_before_a_change_do_no_harm() {
+    let pool = PoolConfig {
+        size: 2,
+        ..PoolConfig::default()
+    };
+    let settings = [("db-schemas", "library")];
+    let api = TestApi::pooled(Database::fresh().await, &settings, pool).await;
+    let read = || api.get("/numbers?n=eq.5");
+    let write = || {
+        api.patch("/numbers?n=eq.5", json!({ "even": true }))
+            .prefer("return=representation")
+    };
+    for _ in 0..8 {
+        assert_eq!(read().await.status, 200);
+        assert_eq!(write().await.status, 200);
+    }
+
+    api.db
+        .execute("alter table library.numbers alter column n type text, add column more int")
+        .await;
+    for _ in 0..20 {
+        for reply in [read().await, write().await] {
+            assert_eq!(reply.status, 200, "{reply:#?}");
+        }
+    }
+
+    api.learns("more").await;
+    api.reload().await;
+    for _ in 0..4 {
+        let row = json!([{ "n": "5", "even": true, "more": null }]);
+        read().await.gives(200, row.clone());
+        write().await.gives(200, row);
+    }
+}
+
+#[tokio::test]
+async fn a_reload_that_fails_changes_nothing() {
+    let api = TestApi::own_library().await;
+    api.get("/books?select=id&id=eq.1")
+        .await
+        .gives(200, json!([{ "id": 1 }]));
+
+    api.db.admit(false).await;
+    api.reload().await;
+
+    api.get("/books?select=id&id=eq.1")
+        .await
+        .gives(200, json!([{ "id": 1 }]));
+    api.get("/nowhere").await.refuses_as(404, "PGRST205");
+}
+
+#[tokio::test]
+async fn bad_settings_in_the_database_keep_the_old_ones() {
+    let api = TestApi::own_library().await;
+    assert_eq!(api.get("/books").await.status, 200);
+
+    let sql = "alter role rest_login in database DATABASE set pgrst.db_schemas = 'pg_catalog'";
+    api.db.execute(sql).await;
+    api.reload().await;
+
+    assert_eq!(api.get("/books").await.status, 200);
+}
+
+#[tokio::test]
+async fn other_settings_are_taken_with_a_reload() {
+    let api = TestApi::library().await;
+    api.get("/books?select=id")
+        .await
+        .has("content-range", "0-3/*");
+
+    api.reconfigure(&[("db-schemas", "library"), ("db-max-rows", "1")])
+        .await;
+
+    api.get("/books?select=id")
+        .await
+        .has("content-range", "0-0/*");
+}

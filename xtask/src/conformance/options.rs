@@ -1,0 +1,203 @@
+//! What can be typed after `cargo xtask conformance`, and where suites are looked for otherwise.
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+pub(super) const HELP: &str = "\
+cargo xtask conformance rest [options]
+
+Runs PostgREST's own specification suite and postgrest-js's own tests against this Plinth.
+Exit codes: 0 all that ran reached the minimum, 1 one did not, 2 something is missing.
+
+  --suite spec|clients   Only one of the two.
+  --min PERCENT          Least share of cases that must pass (99).
+  --harness DIR          The harness of the specification suite
+                         ($PLINTH_POSTGREST_SPEC, ../shared/tools/postgrest_spec).
+  --source DIR           A git directory of PostgREST ($POSTGREST_SOURCE, a copy in a folder above).
+  --rev REV              The revision of PostgREST (v16.2).
+  --clients DIR          A git directory of supabase-js ($SUPABASE_JS_SOURCE, a copy in a folder above).
+  --clients-rev REV      The revision of supabase-js (HEAD).
+  --pg-bin DIR           Programs of a PostgreSQL with PostGIS ($PG_BIN, else Debian's newest).
+  --pg-user NAME         Whom the harness runs PostgreSQL as when root starts it (postgres).
+";
+
+/// A suite of an original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Suite {
+    Spec,
+    Clients,
+}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Spec => "PostgREST's specification suite",
+            Self::Clients => "postgrest-js's own tests",
+        })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Options {
+    only: Option<Suite>,
+    pub(super) min: f64,
+    pub(super) harness: PathBuf,
+    pub(super) source: Option<PathBuf>,
+    pub(super) rev: String,
+    pub(super) clients: Option<PathBuf>,
+    pub(super) clients_rev: String,
+    pub(super) pg_bin: Option<PathBuf>,
+    pub(super) pg_user: String,
+}
+
+impl Options {
+    /// `None` when help was asked for.
+    pub(super) fn parse(arguments: &[String]) -> Result<Option<Self>> {
+        let root = workspace::root();
+        let mut options = Self {
+            only: None,
+            min: 99.0,
+            harness: from_env("PLINTH_POSTGREST_SPEC")
+                .unwrap_or_else(|| root.join("../shared/tools/postgrest_spec")),
+            source: from_env("POSTGREST_SOURCE")
+                .or_else(|| copy_above(root, "PostgREST+postgrest")),
+            rev: "v16.2".to_owned(),
+            clients: from_env("SUPABASE_JS_SOURCE")
+                .or_else(|| copy_above(root, "supabase+supabase-js")),
+            clients_rev: "HEAD".to_owned(),
+            pg_bin: from_env("PG_BIN"),
+            pg_user: "postgres".to_owned(),
+        };
+        let Some((service, mut rest)) = arguments.split_first() else {
+            return Ok(None);
+        };
+        match service.as_str() {
+            "rest" => {}
+            "-h" | "--help" => return Ok(None),
+            other => bail!("there is no suite for {other:?}; there is one for rest"),
+        }
+        while let Some((name, more)) = rest.split_first() {
+            if matches!(name.as_str(), "-h" | "--help") {
+                return Ok(None);
+            }
+            let (value, more) = more
+                .split_first()
+                .with_context(|| format!("{name} is unknown or lacks its value"))?;
+            options.set(name, value)?;
+            rest = more;
+        }
+        Ok(Some(options))
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "--suite" => {
+                self.only = Some(match value {
+                    "spec" => Suite::Spec,
+                    "clients" => Suite::Clients,
+                    other => bail!("--suite is spec or clients, not {other:?}"),
+                });
+            }
+            "--min" => self.min = value.parse().context("--min is a number of percent")?,
+            "--harness" => self.harness = value.into(),
+            "--source" => self.source = Some(value.into()),
+            "--rev" => self.rev = value.to_owned(),
+            "--clients" => self.clients = Some(value.into()),
+            "--clients-rev" => self.clients_rev = value.to_owned(),
+            "--pg-bin" => self.pg_bin = Some(value.into()),
+            "--pg-user" => self.pg_user = value.to_owned(),
+            other => bail!("there is no option {other}; --help names them"),
+        }
+        Ok(())
+    }
+
+    pub(super) fn suites(&self) -> Vec<Suite> {
+        match self.only {
+            Some(suite) => vec![suite],
+            None => vec![Suite::Spec, Suite::Clients],
+        }
+    }
+}
+
+fn from_env(name: &str) -> Option<PathBuf> {
+    env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+/// A git directory that somebody keeps for several projects in a folder above this one.
+fn copy_above(root: &Path, name: &str) -> Option<PathBuf> {
+    root.ancestors()
+        .skip(1)
+        .map(|folder| folder.join(".mirror").join(name).join("repo"))
+        .find(|copy| copy.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Option<Options>> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::parse(&arguments)
+    }
+
+    #[test]
+    fn both_suites_run_unless_one_is_named() {
+        let all = parse("rest").expect("valid").expect("no help");
+        let one = parse("rest --suite clients --min 50")
+            .expect("valid")
+            .expect("no help");
+        assert_eq!(all.suites(), [Suite::Spec, Suite::Clients]);
+        assert_eq!((all.min, all.rev.as_str()), (99.0, "v16.2"));
+        assert_eq!(one.suites(), [Suite::Clients]);
+        assert_eq!(one.min, 50.0);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_in_a_sentence() {
+        for (line, expected) in [
+            (
+                "auth",
+                "there is no suite for \"auth\"; there is one for rest",
+            ),
+            (
+                "rest --suite both",
+                "--suite is spec or clients, not \"both\"",
+            ),
+            (
+                "rest --speed 3",
+                "there is no option --speed; --help names them",
+            ),
+            ("rest --rev", "--rev is unknown or lacks its value"),
+        ] {
+            let error = parse(line).expect_err("it makes no sense");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn help_is_given_when_asked_for_or_nothing_is_said() {
+        for line in ["", "--help", "rest --min 3 --help"] {
+            assert!(parse(line).expect("valid").is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_copy_is_found_in_any_folder_above() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let copy = folder.path().join(".mirror/a+b/repo");
+        let root = folder.path().join("work/plinth");
+        for path in [&copy, &root] {
+            std::fs::create_dir_all(path).expect("a folder");
+        }
+        assert_eq!(copy_above(&root, "a+b"), Some(copy));
+        assert_eq!(copy_above(&root, "a+c"), None);
+    }
+}
