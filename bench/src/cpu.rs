@@ -4,13 +4,15 @@ use std::fs;
 
 use anyhow::Context as _;
 
+use crate::processes;
+
 /// Linux reports to programs in hundredths of a second, whatever its own clock does.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Processor time in seconds, user and system together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CpuTime {
-    /// Of this process, all threads.
+    /// Of the process itself, all threads.
     pub(crate) own: f64,
     /// Of children that have ended and were waited for.
     pub(crate) children: f64,
@@ -18,8 +20,21 @@ pub(crate) struct CpuTime {
 
 impl CpuTime {
     pub(crate) fn now() -> anyhow::Result<Self> {
-        let stat = fs::read_to_string("/proc/self/stat").context("Linux's /proc is needed")?;
-        parse(&stat).context("/proc/self/stat has an unknown form")
+        Self::of(std::process::id())
+    }
+
+    /// Of a process and everything below it, in seconds. What ends meanwhile is not counted.
+    pub(crate) fn of_tree(root: u32) -> f64 {
+        let tree = processes::tree(root);
+        let times = tree.into_iter().filter_map(|pid| Self::of(pid).ok());
+        times.map(|time| time.own).sum()
+    }
+
+    /// Of another process.
+    pub(crate) fn of(pid: u32) -> anyhow::Result<Self> {
+        let path = format!("/proc/{pid}/stat");
+        let stat = fs::read_to_string(&path).context("Linux's /proc is needed")?;
+        parse(&stat).with_context(|| format!("{path} has an unknown form"))
     }
 }
 

@@ -11,6 +11,7 @@ mod pgbench;
 mod processes;
 mod random;
 mod report;
+mod rest;
 mod start;
 mod statistics;
 mod table;
@@ -35,6 +36,8 @@ struct Arguments {
 enum Benchmark {
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
+    /// The REST service over HTTP, beside pgbench and other programs of its protocol.
+    Rest(rest::Options),
     /// Starting, creating projects and branches, memory at rest.
     Start(start::Options),
 }
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
+        Benchmark::Rest(options) => rest::run(options)?,
         Benchmark::Start(options) => start::run(options)?,
     };
     println!("{}", report.to_text());

@@ -2,7 +2,7 @@
 //! same configuration, private socket.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -31,14 +31,42 @@ pub(crate) fn workspace() -> PathBuf {
     bench.parent().unwrap_or(bench).to_owned()
 }
 
+/// How a side connects: as an authenticator, never as a superuser.
+#[derive(Clone)]
+pub(crate) struct Login {
+    pub(crate) socket_dir: PathBuf,
+    pub(crate) socket: PathBuf,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    pub(crate) database: String,
+}
+
 /// Starts a server below `folder`.
 pub(crate) async fn start(folder: &Path) -> anyhow::Result<Server> {
+    start_with(folder, &[]).await
+}
+
+/// The same with settings of its own.
+pub(crate) async fn start_with(folder: &Path, settings: &[(&str, &str)]) -> anyhow::Result<Server> {
     let mut options = Options::new(folder.join("state"));
+    let settings = settings
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    options.settings = settings.collect();
     options.binaries = search();
     // Where the unprivileged user cannot enter the folder, the data must still go away with it.
     options.system_dir = folder.join("system");
     let server = Server::start(options, |_| {}).await;
     server.context("the benchmark's own PostgreSQL does not start")
+}
+
+/// The process whose children are all of a server's processes.
+pub(crate) fn pid(server: &Server) -> anyhow::Result<u32> {
+    let text = fs::read_to_string(server.data_dir().join("postmaster.pid"))?;
+    let first = text.lines().next();
+    let pid = first.and_then(|line| line.trim().parse().ok());
+    pid.context("the server's pid file is empty")
 }
 
 /// The superuser on the maintenance database.

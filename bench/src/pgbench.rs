@@ -9,10 +9,7 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use tempfile::TempDir;
 
-use crate::{
-    as_caller::database::{BEGIN, Login, Prepared, ROWS, SELECT, SETTINGS, settings_sql},
-    work_folder,
-};
+use crate::{managed::Login, work_folder};
 
 /// Where Debian keeps what it does not link into `/usr/bin`.
 const SYSTEM_DIRS: &str = "/usr/lib/postgresql";
@@ -23,9 +20,20 @@ pub(crate) struct Found {
     version: String,
 }
 
+/// What it runs.
+pub(crate) struct Script {
+    /// One transaction; in prepared mode each `:name` becomes a parameter.
+    pub(crate) transaction: String,
+    /// The same, failing unless the right row comes back.
+    pub(crate) check: String,
+    /// What the names stand for.
+    pub(crate) values: Vec<(String, String)>,
+}
+
 /// The program with a script and a login.
 pub(crate) struct Pgbench {
     found: Found,
+    values: Vec<(String, String)>,
     login: Login,
     folder: TempDir,
 }
@@ -63,7 +71,7 @@ impl Pgbench {
         &self.found.version
     }
 
-    /// Proves that the script sees its row: `\gset` fails on anything but exactly one.
+    /// Proves that the script sees its rows.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let output = self
             .command("check.sql")
@@ -109,12 +117,8 @@ impl Pgbench {
             .args(["--no-vacuum", "--protocol=prepared", "--file"])
             .arg(self.folder.path().join(script))
             .stdin(Stdio::null());
-        for (i, text) in SETTINGS
-            .iter()
-            .flat_map(|(name, value)| [name, value])
-            .enumerate()
-        {
-            command.arg(format!("--define=s{i}={text}"));
+        for (name, value) in &self.values {
+            command.arg(format!("--define={name}={value}"));
         }
         command
             .env("PGHOST", &self.login.socket_dir)
@@ -127,25 +131,17 @@ impl Pgbench {
 }
 
 impl Found {
-    pub(crate) fn with_script(self, prepared: &Prepared) -> anyhow::Result<Pgbench> {
+    pub(crate) fn with_script(self, script: Script, login: &Login) -> anyhow::Result<Pgbench> {
         let folder = work_folder::create()?;
-        fs::write(folder.path().join("transaction.sql"), script(";"))?;
-        fs::write(folder.path().join("check.sql"), script("\n\\gset"))?;
+        fs::write(folder.path().join("transaction.sql"), script.transaction)?;
+        fs::write(folder.path().join("check.sql"), script.check)?;
         Ok(Pgbench {
             found: self,
-            login: prepared.login().clone(),
+            values: script.values,
+            login: login.clone(),
             folder,
         })
     }
-}
-
-/// The four statements; in prepared mode each `:name` becomes a parameter.
-fn script(end_of_select: &str) -> String {
-    let settings = settings_sql(|i| format!(":s{i}"));
-    let select = SELECT.replace("$1", ":wanted");
-    format!(
-        "\\set wanted random(1, {ROWS})\n{BEGIN};\n{settings};\n{select}{end_of_select}\ncommit;\n"
-    )
 }
 
 fn newest_in(folder: &Path) -> Option<PathBuf> {
@@ -202,13 +198,5 @@ mod tests {
         assert!(parse("connection refused").is_err());
         let counted = "number of transactions actually processed: 50/50\n";
         assert_eq!(transactions(counted), Some(50));
-    }
-
-    #[test]
-    fn the_script_has_the_four_statements_and_no_numbered_parameter() {
-        let script = script(";");
-        assert_eq!(script.matches(";\n").count(), 4);
-        assert!(!script.contains('$'), "{script}");
-        assert!(script.contains("where id = :wanted;\n"), "{script}");
     }
 }

@@ -68,6 +68,16 @@ impl Measure {
     }
 }
 
+impl Measure {
+    fn outcome(&self) -> &'static str {
+        match (self.goal, self.passed) {
+            (Goal::None, _) => "–",
+            (_, true) => "yes",
+            (_, false) => "**no**",
+        }
+    }
+}
+
 /// What a number counts.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -75,6 +85,7 @@ pub(crate) enum Unit {
     Seconds,
     Mebibytes,
     TransactionsPerSecond,
+    RequestsPerSecond,
 }
 
 impl Unit {
@@ -82,7 +93,8 @@ impl Unit {
         match self {
             Unit::Seconds => format!("{value:.2} s"),
             Unit::Mebibytes => format!("{value:.1} MB"),
-            Unit::TransactionsPerSecond => format!("{value:.0} /s"),
+            Unit::RequestsPerSecond if value < 100.0 => format!("{value:.1} /s"),
+            Unit::TransactionsPerSecond | Unit::RequestsPerSecond => format!("{value:.0} /s"),
         }
     }
 
@@ -107,6 +119,8 @@ pub(crate) enum Goal {
     AtMost(f64),
     /// Our number divided by the peer's.
     RatioAtLeast(f64),
+    /// Only to be looked at.
+    None,
 }
 
 impl Goal {
@@ -114,13 +128,16 @@ impl Goal {
         match self {
             Goal::AtMost(most) => ours.median <= most,
             Goal::RatioAtLeast(least) => ratio.median >= least,
+            Goal::None => true,
         }
     }
 
     fn show(self, unit: Unit) -> String {
         match self {
             Goal::AtMost(most) => format!("≤ {}", unit.show(most)),
+            Goal::RatioAtLeast(least) if least > 1.0 => format!("≥ {least:.0} × the peer"),
             Goal::RatioAtLeast(least) => format!("≥ {:.0} % of the peer", least * 100.0),
+            Goal::None => "–".to_owned(),
         }
     }
 }
@@ -176,7 +193,7 @@ impl Report {
                 measure.unit.show_summary(&measure.peer),
                 format!("{median:.2} ({min:.2}–{max:.2})"),
                 measure.goal.show(measure.unit),
-                (if measure.passed { "yes" } else { "**no**" }).to_owned(),
+                measure.outcome().to_owned(),
             ]
         });
         Table::new(&header, rows.collect())
@@ -257,6 +274,14 @@ mod tests {
     fn a_ratio_goal_looks_at_the_peer() {
         assert!(measure(110.0, 100.0, Goal::RatioAtLeast(1.0)).passed);
         assert!(!measure(90.0, 100.0, Goal::RatioAtLeast(1.0)).passed);
+    }
+
+    #[test]
+    fn a_number_without_a_goal_is_neither_met_nor_missed() {
+        let shown = measure(1.0, 2.0, Goal::None);
+        assert!(shown.passed);
+        assert_eq!(shown.outcome(), "–");
+        assert_eq!(measure(7.0, 1.0, Goal::AtMost(6.0)).outcome(), "**no**");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The server, the table and the caller that both sides use.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use plinth_db::{LocalSettings, Target, migrate};
@@ -10,7 +10,11 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
-use crate::{managed, work_folder};
+use crate::{
+    managed::{self, Login},
+    pgbench::Script,
+    work_folder,
+};
 
 /// Enough that the index has several levels, few enough that all of it stays in memory.
 pub(crate) const ROWS: i32 = 100_000;
@@ -46,17 +50,6 @@ pub(crate) struct Prepared {
     runtime: Runtime,
     login: Login,
     _folder: TempDir,
-}
-
-/// How a side connects: as the project's authenticator, never as a superuser.
-#[derive(Clone)]
-pub(crate) struct Login {
-    pub(crate) socket_dir: PathBuf,
-    pub(crate) socket: PathBuf,
-    pub(crate) port: u16,
-    pub(crate) user: String,
-    pub(crate) password: String,
-    pub(crate) database: String,
 }
 
 impl Prepared {
@@ -101,7 +94,7 @@ impl Prepared {
     }
 
     /// The settings as our pool takes them.
-    pub(crate) fn settings() -> LocalSettings {
+    pub(crate) fn settings() -> LocalSettings<'static> {
         let mut settings = LocalSettings::default();
         for (name, value) in SETTINGS {
             settings.set(name, value);
@@ -122,6 +115,27 @@ pub(crate) fn settings_sql(mut parameter: impl FnMut(usize) -> String) -> String
         format!("pg_catalog.set_config({name},{value},true)")
     });
     format!("select {}", calls.collect::<Vec<_>>().join(","))
+}
+
+/// The four statements for pgbench. `\gset` fails on anything but exactly one row.
+pub(crate) fn script() -> Script {
+    let texts = SETTINGS.iter().flat_map(|(name, value)| [name, value]);
+    let values = texts
+        .enumerate()
+        .map(|(i, text)| (format!("s{i}"), (*text).to_owned()));
+    Script {
+        transaction: transaction(";"),
+        check: transaction("\n\\gset"),
+        values: values.collect(),
+    }
+}
+
+fn transaction(end_of_select: &str) -> String {
+    let settings = settings_sql(|i| format!(":s{i}"));
+    let select = SELECT.replace("$1", ":wanted");
+    format!(
+        "\\set wanted random(1, {ROWS})\n{BEGIN};\n{settings};\n{select}{end_of_select}\ncommit;\n"
+    )
 }
 
 /// Roles, logins and schemas as a project has them, then the table.
@@ -192,6 +206,17 @@ mod tests {
             "{sql}"
         );
         assert!(sql.ends_with(",pg_catalog.set_config($7,$8,true)"), "{sql}");
+    }
+
+    #[test]
+    fn the_script_has_the_four_statements_and_no_numbered_parameter() {
+        let Script { transaction, .. } = script();
+        assert_eq!(transaction.matches(";\n").count(), 4);
+        assert!(!transaction.contains('$'), "{transaction}");
+        assert!(
+            transaction.contains("where id = :wanted;\n"),
+            "{transaction}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! four at once. A third side shows how far one can get: a client that does nothing but write
 //! the prepared bytes and read the answer.
 
-pub(crate) mod database;
+mod database;
 mod ours;
 mod socket;
 mod wire;
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let machine = Machine::detect();
     eprintln!("preparing a server with {} rows ...", database::ROWS);
     let prepared = Prepared::start()?;
-    let pgbench = Pgbench::find()?.with_script(&prepared)?;
+    let pgbench = Pgbench::find()?.with_script(database::script(), prepared.login())?;
     pgbench.check()?;
 
     let mut all = Vec::new();

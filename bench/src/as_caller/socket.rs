@@ -17,7 +17,7 @@ use postgres_protocol::{
     },
 };
 
-use super::database::Login;
+use crate::managed::Login;
 
 /// A server that stays silent for this long has lost us.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);

@@ -14,10 +14,10 @@ use bytes::{BufMut as _, BytesMut};
 use postgres_protocol::{IsNull, message::frontend};
 
 use super::{
-    database::{BEGIN, Login, Prepared, ROWS, SELECT, SETTINGS, settings_sql},
+    database::{BEGIN, Prepared, ROWS, SELECT, SETTINGS, settings_sql},
     socket::Socket,
 };
-use crate::{cpu::CpuTime, random::Random};
+use crate::{cpu::CpuTime, managed::Login, random::Random};
 
 /// The settings' row and the item's.
 const ROWS_PER_TRANSACTION: usize = 2;

@@ -2,8 +2,8 @@
 //! beside the part of each that PostgreSQL and the disk take anyway.
 
 mod bare;
-mod http;
-mod program;
+pub(crate) mod http;
+pub(crate) mod program;
 mod yardstick;
 
 use std::{path::Path, thread, time::Duration};

@@ -71,6 +71,8 @@ pub(crate) struct Installation {
     folder: TempDir,
     port: u16,
     db_port: u16,
+    /// Beyond the ports, for `plinth start`.
+    arguments: Vec<String>,
 }
 
 impl Installation {
@@ -85,7 +87,18 @@ impl Installation {
             folder,
             port,
             db_port,
+            arguments: Vec::new(),
         })
+    }
+
+    /// Starts with these arguments as well.
+    pub(crate) fn with(mut self, arguments: impl IntoIterator<Item = String>) -> Self {
+        self.arguments.extend(arguments);
+        self
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// Starts the server; how long until `/health` and `/ready` both answered 200.
@@ -97,6 +110,7 @@ impl Installation {
         let child = command
             .args(["--port", &self.port.to_string()])
             .args(["--db-port", &self.db_port.to_string()])
+            .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -133,7 +147,8 @@ impl Installation {
     }
 }
 
-fn free_port() -> anyhow::Result<TcpListener> {
+/// A port that is free, and held as long as the listener lives.
+pub(crate) fn free_port() -> anyhow::Result<TcpListener> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
 }
 

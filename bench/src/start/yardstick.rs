@@ -1,10 +1,7 @@
 //! A PostgreSQL with Plinth's own configuration and system schemas, but without Plinth: what a
 //! database from a template costs, and what the server alone holds in memory.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use plinth_db::{Target, migrate};
@@ -83,12 +80,7 @@ impl RunningYardstick<'_, '_> {
 
     /// The memory of all its processes, in MiB.
     pub(crate) fn pss(&self) -> anyhow::Result<f64> {
-        let text = fs::read_to_string(self.server.data_dir().join("postmaster.pid"))?;
-        let pid = text
-            .lines()
-            .next()
-            .and_then(|line| line.trim().parse().ok());
-        processes::pss_of_tree(pid.context("the server's pid file is empty")?)
+        processes::pss_of_tree(managed::pid(&self.server)?)
     }
 
     pub(crate) fn stop(self) {

@@ -6,22 +6,39 @@ use postgres_types::ToSql;
 
 /// Settings that hold until the transaction ends, applied in the order given.
 #[derive(Debug, Clone, Default)]
-pub struct LocalSettings {
+pub struct LocalSettings<'a> {
     /// Name and value by turns: exactly the parameters of the settings statement.
-    flat: Vec<String>,
+    flat: Vec<Cow<'a, str>>,
 }
 
-impl LocalSettings {
+impl<'a> LocalSettings<'a> {
+    /// Room for as many as a request usually has.
+    pub fn with_capacity(settings: usize) -> Self {
+        Self {
+            flat: Vec::with_capacity(2 * settings),
+        }
+    }
+
     /// Adds one setting. Order matters: what needs the login role's rights stands before `role`.
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) -> &mut Self {
+    pub fn set(
+        &mut self,
+        name: impl Into<Cow<'a, str>>,
+        value: impl Into<Cow<'a, str>>,
+    ) -> &mut Self {
         self.flat.push(name.into());
         self.flat.push(value.into());
         self
     }
 
-    /// These settings, then those.
-    pub fn followed_by(mut self, later: LocalSettings) -> Self {
-        self.flat.extend(later.flat);
+    /// Adds one setting before the others from `place` on.
+    pub fn set_at(
+        &mut self,
+        place: usize,
+        name: impl Into<Cow<'a, str>>,
+        value: impl Into<Cow<'a, str>>,
+    ) -> &mut Self {
+        self.flat.insert(2 * place, name.into());
+        self.flat.insert(2 * place + 1, value.into());
         self
     }
 
@@ -29,11 +46,17 @@ impl LocalSettings {
         let mut pairs = self.flat.chunks_exact(2);
         pairs
             .find(|pair| pair[0] == "role")
-            .map_or("", |pair| pair[1].as_str())
+            .map_or("", |pair| &*pair[1])
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.flat.len() / 2
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.flat.is_empty()
     }
 
     pub(crate) fn params(&self) -> impl ExactSizeIterator<Item = &(dyn ToSql + Sync)> {

@@ -69,6 +69,8 @@ impl Pool {
         let inner = managed::Pool::builder(manager)
             .max_size(config.size)
             .wait_timeout(Some(config.acquire_timeout))
+            // Few connections that are always busy have warm caches, here and in PostgreSQL.
+            .queue_mode(managed::QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .build()
             .expect("a runtime is given, which is all that building asks for");

@@ -128,7 +128,7 @@ impl Pool {
     pub async fn run(
         &self,
         access: Access,
-        settings: &LocalSettings,
+        settings: &LocalSettings<'_>,
         sql: &str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, DbError> {
@@ -143,7 +143,7 @@ impl Pool {
     pub async fn run_steps(
         &self,
         begin: Begin,
-        settings: &LocalSettings,
+        settings: &LocalSettings<'_>,
         steps: &[Step<'_>],
         end: End,
     ) -> Result<Vec<Vec<Row>>, DbError> {
@@ -155,7 +155,7 @@ impl Pool {
     pub async fn begin(
         &self,
         begin: Begin,
-        settings: &LocalSettings,
+        settings: &LocalSettings<'_>,
         steps: &[Step<'_>],
     ) -> Result<(OpenTransaction, Vec<Vec<Row>>), DbError> {
         let mut lease = Lease::take(self).await?;
@@ -208,7 +208,7 @@ impl Lease {
     async fn transact(
         &mut self,
         begin: Begin,
-        settings: &LocalSettings,
+        settings: &LocalSettings<'_>,
         steps: &[Step<'_>],
         end: Option<End>,
     ) -> Result<Vec<Vec<Row>>, DbError> {
@@ -237,7 +237,7 @@ impl Lease {
     async fn attempt(
         &mut self,
         begin: Begin,
-        settings: &LocalSettings,
+        settings: &LocalSettings<'_>,
         steps: &[Step<'_>],
         end: Option<End>,
     ) -> Result<Vec<Vec<Row>>, DbError> {
@@ -282,7 +282,7 @@ impl Lease {
 async fn open(
     client: &PreparingClient,
     begin: Begin,
-    settings: &LocalSettings,
+    settings: &LocalSettings<'_>,
     apply: Option<&Statement>,
 ) -> Result<(), DbError> {
     let begin = client.batch_execute(begin.statement());

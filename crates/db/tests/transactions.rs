@@ -15,7 +15,7 @@ async fn pool(db: &TestDatabase, size: usize) -> Pool {
     Pool::new(db.target().clone(), config)
 }
 
-fn settings(pairs: &[(&str, &str)]) -> LocalSettings {
+fn settings<'a>(pairs: &[(&'a str, &'a str)]) -> LocalSettings<'a> {
     let mut settings = LocalSettings::default();
     for (name, value) in pairs {
         settings.set(*name, *value);
@@ -102,7 +102,7 @@ async fn the_first_error_is_told_and_nothing_is_kept() {
         .batch_execute("create table public.t (id int primary key)")
         .await
         .expect("a table");
-    let run = |local: LocalSettings, sql: &'static str| {
+    let run = |local: LocalSettings<'static>, sql: &'static str| {
         let pool = pool.clone();
         async move { pool.run(Access::ReadWrite, &local, sql, &[]).await }
     };

@@ -5,6 +5,7 @@
 //! system migrations.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     ops::{Deref, DerefMut},
     sync::{Arc, Mutex, PoisonError},
@@ -163,16 +164,16 @@ impl ProjectDb {
     }
 
     /// Work as `caller`: role, claims and request settings travel with the statement.
-    pub fn as_caller(&self, caller: &Caller) -> AsCaller<'_> {
-        let mut identity = LocalSettings::default();
-        identity
+    pub fn as_caller<'a>(&'a self, caller: &'a Caller) -> AsCaller<'a> {
+        let mut settings = LocalSettings::with_capacity(USUAL_SETTINGS);
+        settings
             .set("role", caller.role())
             .set("request.jwt.claims", caller.claims());
         AsCaller {
             db: self,
             begin: Begin::default(),
-            before: LocalSettings::default(),
-            after: identity,
+            settings,
+            before_role: 0,
         }
     }
 
@@ -355,11 +356,15 @@ impl Deref for ServiceConnection {
 pub struct AsCaller<'a> {
     db: &'a ProjectDb,
     begin: Begin,
-    before: LocalSettings,
-    after: LocalSettings,
+    settings: LocalSettings<'a>,
+    /// How many of them stand before the role.
+    before_role: usize,
 }
 
-impl AsCaller<'_> {
+/// Settings of a request, as a rule.
+const USUAL_SETTINGS: usize = 12;
+
+impl<'a> AsCaller<'a> {
     /// Postgres shall refuse every write.
     pub fn read_only(mut self) -> Self {
         self.begin.access = Access::ReadOnly;
@@ -373,14 +378,23 @@ impl AsCaller<'_> {
     }
 
     /// A setting that is made with the login role's rights, before the role changes.
-    pub fn setting_before_role(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.before.set(name, value);
+    pub fn setting_before_role(
+        mut self,
+        name: impl Into<Cow<'a, str>>,
+        value: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        self.settings.set_at(self.before_role, name, value);
+        self.before_role += 1;
         self
     }
 
     /// A setting of the request, such as `request.method`.
-    pub fn setting(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.after.set(name, value);
+    pub fn setting(
+        mut self,
+        name: impl Into<Cow<'a, str>>,
+        value: impl Into<Cow<'a, str>>,
+    ) -> Self {
+        self.settings.set(name, value);
         self
     }
 
@@ -395,8 +409,7 @@ impl AsCaller<'_> {
     pub async fn run(self, steps: &[Step<'_>], end: End) -> Result<Vec<Vec<Row>>, DbError> {
         let _gate = self.db.0.gate.read().await;
         let pool = self.db.pool(PoolKind::Caller);
-        let settings = self.before.followed_by(self.after);
-        pool.run_steps(self.begin, &settings, steps, end).await
+        pool.run_steps(self.begin, &self.settings, steps, end).await
     }
 
     /// Runs the first statements and leaves the transaction open.
@@ -406,8 +419,7 @@ impl AsCaller<'_> {
     ) -> Result<(CallerTransaction, Vec<Vec<Row>>), DbError> {
         let gate = self.db.0.gate.clone().read_owned().await;
         let pool = self.db.pool(PoolKind::Caller);
-        let settings = self.before.followed_by(self.after);
-        let (transaction, rows) = pool.begin(self.begin, &settings, steps).await?;
+        let (transaction, rows) = pool.begin(self.begin, &self.settings, steps).await?;
         let transaction = CallerTransaction {
             transaction,
             _gate: gate,

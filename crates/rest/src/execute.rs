@@ -1,7 +1,10 @@
 //! One transaction as the caller: settings, pre-request function, the statement, its end
 //! (rest contract §4.2, §6.2).
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Mutex, PoisonError},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
@@ -252,16 +255,16 @@ impl Execution<'_> {
     }
 
     /// In the order that the contract gives: what the login role may set, the role, the rest.
-    fn transaction(&self, call: Option<&CallPlan<'_>>) -> AsCaller<'_> {
+    fn transaction<'s>(&'s self, call: Option<&'s CallPlan<'_>>) -> AsCaller<'s> {
         let (config, request) = (self.config(), self.request);
         let caller = &self.identity.caller;
         let role = self.snapshot.roles.of(caller.role());
         let mut transaction = self
             .db
             .as_caller(caller)
-            .setting_before_role("search_path", search_path(&request.schema, config));
+            .setting_before_role("search_path", self.snapshot.search_path(&request.schema));
         for (name, value) in role.into_iter().flat_map(|role| &role.settings) {
-            transaction = transaction.setting_before_role(name, value.as_str());
+            transaction = transaction.setting_before_role(name.as_str(), value.as_str());
         }
         transaction = transaction
             .setting("request.method", self.origin.method.as_str())
@@ -272,10 +275,10 @@ impl Execution<'_> {
             transaction = transaction.setting("timezone", timezone.as_str());
         }
         for (name, value) in call.into_iter().flat_map(|call| &call.routine.settings) {
-            transaction = transaction.setting(name, &**value);
+            transaction = transaction.setting(&**name, &**value);
         }
         for (name, value) in &config.app_settings {
-            transaction = transaction.setting(name, value.as_str());
+            transaction = transaction.setting(name.as_str(), value.as_str());
         }
         let isolation = call
             .and_then(|call| call.routine.isolation)
@@ -333,27 +336,41 @@ fn check_affected(page: &Page, max_affected: Option<i64>) -> Result<(), RestErro
     }
 }
 
-fn search_path(schema: &str, config: &RestConfig) -> String {
-    let mut path = plinth_db::QuotedIdent::new(schema).to_string();
-    for extra in &config.extra_search_path {
-        path.push_str(", ");
-        path.push_str(&plinth_db::QuotedIdent::new(extra).to_string());
-    }
-    path
-}
-
 fn headers_as_json(headers: &HeaderMap) -> String {
-    let mut object = Map::new();
-    for (name, value) in headers {
-        if name != header::COOKIE {
-            let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            object.insert(name.as_str().to_owned(), Value::String(text));
+    let mut json = String::with_capacity(1024);
+    json.push('{');
+    for name in headers.keys().filter(|name| *name != header::COOKIE) {
+        // Of repeated headers the last one counts.
+        let Some(value) = headers.get_all(name).iter().next_back() else {
+            continue;
+        };
+        if json.len() > 1 {
+            json.push(',');
         }
+        push_json(&mut json, name.as_str());
+        json.push(':');
+        push_json(&mut json, &String::from_utf8_lossy(value.as_bytes()));
     }
-    Value::Object(object).to_string()
+    json.push('}');
+    json
 }
 
-fn cookies_as_json(headers: &HeaderMap) -> String {
+/// A text in quotes; hardly any header has something to escape.
+fn push_json(json: &mut String, text: &str) {
+    let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) && !matches!(byte, b'"' | b'\\');
+    if text.bytes().all(is_plain) {
+        json.push('"');
+        json.push_str(text);
+        json.push('"');
+    } else {
+        json.push_str(&Value::from(text).to_string());
+    }
+}
+
+fn cookies_as_json(headers: &HeaderMap) -> Cow<'static, str> {
+    if !headers.contains_key(header::COOKIE) {
+        return Cow::Borrowed("{}");
+    }
     let mut object = Map::new();
     for header in headers.get_all(header::COOKIE) {
         let text = String::from_utf8_lossy(header.as_bytes());
@@ -365,7 +382,7 @@ fn cookies_as_json(headers: &HeaderMap) -> String {
             }
         }
     }
-    Value::Object(object).to_string()
+    Value::Object(object).to_string().into()
 }
 
 /// The one row that every statement gives. A database whose rules or triggers take it away

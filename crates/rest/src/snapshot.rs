@@ -5,7 +5,7 @@
 //! project that nobody asks for stops listening; the next request then waits for a new load.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -31,6 +31,8 @@ pub(crate) struct Snapshot {
     pub(crate) config: RestConfig,
     pub(crate) roles: RoleSettings,
     pub(crate) cache: SchemaCache,
+    /// By exposed schema.
+    search_paths: HashMap<String, String>,
     /// What the settings were made from.
     base: Arc<RestConfig>,
     loaded_at: Instant,
@@ -38,6 +40,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// The value of `search_path` for requests to a schema.
+    pub(crate) fn search_path(&self, schema: &str) -> &str {
+        self.search_paths.get(schema).map_or("", String::as_str)
+    }
+
     fn is_older_than(&self, factor: u32) -> bool {
         let interval = (self.loading_took * factor).max(SHORTEST_MISS_INTERVAL);
         self.loaded_at.elapsed() >= interval
@@ -467,6 +474,7 @@ impl Task {
             tracing::debug!("the exposed schema {schema:?} does not exist");
         }
         Ok(Snapshot {
+            search_paths: search_paths(&config),
             config,
             roles,
             cache,
@@ -475,6 +483,17 @@ impl Task {
             loading_took: started.elapsed(),
         })
     }
+}
+
+/// The schema itself, then those that every request may use.
+fn search_paths(config: &RestConfig) -> HashMap<String, String> {
+    let quoted = |schema: &String| plinth_db::QuotedIdent::new(schema).to_string();
+    let of_schema = |schema: &String| {
+        let all = std::iter::once(schema).chain(&config.extra_search_path);
+        let path: Vec<String> = all.map(quoted).collect();
+        (schema.clone(), path.join(", "))
+    };
+    config.schemas.iter().map(of_schema).collect()
 }
 
 fn is_reload(payload: &str) -> bool {

@@ -1,7 +1,6 @@
 //! What a transaction is told, and what is made of its answer.
 
 use http::HeaderValue;
-use plinth_project::FromSettings;
 
 use super::*;
 
@@ -21,23 +20,6 @@ fn page_of(rows: i64) -> Page {
         rows,
         ..page(Vec::new()).expect("an empty page")
     }
-}
-
-#[test]
-fn the_search_path_is_quoted() {
-    let settings = plinth_settings::Loader::new()
-        .load()
-        .expect("defaults")
-        .settings;
-    let mut config = RestConfig::from_settings(&settings);
-    config.extra_search_path = vec!["public".to_owned(), "odd\"one".to_owned()];
-
-    assert_eq!(
-        search_path("my, schema", &config),
-        r#""my, schema", "public", "odd""one""#
-    );
-    config.extra_search_path.clear();
-    assert_eq!(search_path("api", &config), r#""api""#);
 }
 
 #[test]

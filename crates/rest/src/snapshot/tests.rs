@@ -135,3 +135,17 @@ async fn without_a_first_load_there_is_nothing_to_serve_from() {
     assert!(matches!(refusal, RestError::NoSchemaCache), "{refusal}");
     assert!(keeper.current().is_none());
 }
+
+#[test]
+fn search_paths_are_quoted() {
+    use plinth_project::FromSettings;
+
+    let settings = plinth_settings::Loader::new().load().expect("defaults");
+    let mut config = RestConfig::from_settings(&settings.settings);
+    config.schemas = vec!["my, schema".to_owned()];
+    config.extra_search_path = vec!["public".to_owned(), "odd\"one".to_owned()];
+
+    let paths = search_paths(&config);
+
+    assert_eq!(paths["my, schema"], r#""my, schema", "public", "odd""one""#);
+}

@@ -1,0 +1,153 @@
+//! The load generator: keep-alive connections that send prepared bytes and check every answer's
+//! status and length. One thread, so that it takes little from the two sides it stands between.
+
+use std::{
+    net::Ipv4Addr,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, ensure};
+use hdrhistogram::Histogram;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Runtime};
+
+use super::{
+    answer::{Answer, Answers},
+    database::{FIRST_ID, ITEMS},
+};
+use crate::random::Random;
+
+/// Before the clock starts, statements get prepared and pools filled.
+const WARM_UP: Duration = Duration::from_millis(500);
+
+/// A server that hangs must not hang the benchmark.
+const STUCK: Duration = Duration::from_secs(60);
+
+/// A request as bytes.
+#[derive(Clone)]
+pub(crate) struct Request {
+    pub(crate) bytes: Vec<u8>,
+    /// Where the digits of a row's id stand, all ids being equally long.
+    pub(crate) id_at: Option<usize>,
+}
+
+/// What is done to whom.
+pub(crate) struct Load<'a> {
+    pub(crate) port: u16,
+    pub(crate) request: &'a Request,
+    /// Every answer must be like this one.
+    pub(crate) expected: Answer,
+    pub(crate) connections: u16,
+}
+
+/// One run.
+pub(crate) struct Sample {
+    pub(crate) per_second: f64,
+    pub(crate) requests: u64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+}
+
+impl Load<'_> {
+    /// Runs until the time is over and the last answers have come; `measured` is called in
+    /// between, when the clock starts.
+    pub(crate) fn run(
+        &self,
+        duration: Duration,
+        measured: impl FnOnce(),
+    ) -> anyhow::Result<Sample> {
+        runtime()?.block_on(async {
+            self.together(WARM_UP).await?;
+            measured();
+            let begun = Instant::now();
+            let times = self.together(duration).await?;
+            let elapsed = begun.elapsed().as_secs_f64();
+            let milliseconds = |quantile| times.value_at_quantile(quantile) as f64 / 1e6;
+            Ok(Sample {
+                per_second: times.len() as f64 / elapsed,
+                requests: times.len(),
+                p50_ms: milliseconds(0.50),
+                p99_ms: milliseconds(0.99),
+            })
+        })
+    }
+
+    /// All connections at once; their times in nanoseconds.
+    async fn together(&self, duration: Duration) -> anyhow::Result<Histogram<u64>> {
+        let until = Instant::now() + duration;
+        let running: Vec<_> = (0..self.connections)
+            .map(|number| {
+                let (port, request, expected) = (self.port, self.request.clone(), self.expected);
+                let random = Random::new(number.into());
+                tokio::spawn(one_connection(port, request, expected, random, until))
+            })
+            .collect();
+        let mut all = Histogram::new(3)?;
+        for connection in running {
+            let times = tokio::time::timeout(duration + STUCK, connection).await;
+            all.add(times.context("a server does not answer any more")???)?;
+        }
+        Ok(all)
+    }
+}
+
+/// One answer and its body.
+pub(crate) fn fetch(port: u16, request: &Request) -> anyhow::Result<(Answer, Vec<u8>)> {
+    runtime()?.block_on(async {
+        let mut stream = connect(port).await?;
+        stream.write_all(&request.bytes).await?;
+        let mut body = Vec::new();
+        let mut answers = Answers::new();
+        let reading = answers.read(&mut stream, |piece| body.extend_from_slice(piece));
+        let answer = tokio::time::timeout(STUCK, reading).await??;
+        Ok((answer, body))
+    })
+}
+
+async fn one_connection(
+    port: u16,
+    mut request: Request,
+    expected: Answer,
+    mut random: Random,
+    until: Instant,
+) -> anyhow::Result<Histogram<u64>> {
+    let mut stream = connect(port).await?;
+    let mut answers = Answers::new();
+    let mut times = Histogram::new(3)?;
+    let mut begun = Instant::now();
+    while begun < until {
+        request.choose(FIRST_ID + random.between_one_and(ITEMS) - 1);
+        stream.write_all(&request.bytes).await?;
+        let answer = answers.read(&mut stream, |_| ()).await?;
+        ensure!(
+            answer == expected,
+            "{answer:?} came where {expected:?} should have"
+        );
+        let ended = Instant::now();
+        times.record(u64::try_from((ended - begun).as_nanos())?)?;
+        begun = ended;
+    }
+    Ok(times)
+}
+
+impl Request {
+    /// Asks for this row, if the request is about one.
+    pub(crate) fn choose(&mut self, id: i32) {
+        if let Some(at) = self.id_at {
+            let digits = id.to_string();
+            self.bytes[at..at + digits.len()].copy_from_slice(digits.as_bytes());
+        }
+    }
+}
+
+async fn connect(port: u16) -> anyhow::Result<TcpStream> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn runtime() -> anyhow::Result<Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.context("no runtime for the load generator")
+}

@@ -1,0 +1,155 @@
+//! The REST service over HTTP: alone and in the full server, beside `pgbench -M prepared` with
+//! the very statements that it sends, and beside other programs that speak its protocol.
+//!
+//! All serve the same database over its unix socket and run at the same time, but only one of
+//! them has work. The load generator shares the machine with them.
+
+mod answer;
+mod database;
+mod figures;
+mod load;
+mod memory;
+mod peers;
+mod recorder;
+mod script;
+mod served;
+mod sides;
+mod stage;
+mod starting;
+mod workload;
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use self::{
+    database::Database,
+    sides::{Side, Who},
+    stage::Stage,
+    starting::Starting,
+    workload::Workload,
+};
+use crate::{
+    machine::Machine,
+    report::Report,
+    start::program::{self, Installation, Running},
+};
+
+/// Database connections that each program may open: as many as there are clients at most.
+const POOL: u16 = 64;
+/// Clients of the heavier requests.
+const FEW: u16 = 4;
+const STATUS_LIMIT: Duration = Duration::from_secs(5);
+
+/// Command line of `plinth-bench rest`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Numbers of connections for single rows, one after the other. The goals hold for 16.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64], value_parser = clap::value_parser!(u16).range(1..=i64::from(POOL)))]
+    connections: Vec<u16>,
+    /// How often each side runs.
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
+    /// How long each run lasts.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=120))]
+    seconds: u16,
+    /// Leave the programs of others out.
+    #[arg(long)]
+    without_peers: bool,
+    /// Only single rows, not the heavier requests.
+    #[arg(long)]
+    only_single_rows: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
+    let machine = Machine::detect();
+    let plinth = program::find()?;
+    eprintln!("preparing a server ...");
+    let database = Database::start()?;
+    let installation = Installation::new(&plinth)?.with([
+        "--database-url".to_owned(),
+        database.superuser_url(),
+        "--set".to_owned(),
+        format!("plinth.pool.size={POOL}"),
+    ]);
+    let (full, _) = installation.start()?;
+    let status = status(&full)?;
+    let told = |name: &str| {
+        let value = status[name].as_str().map(str::to_owned);
+        value.with_context(|| format!("`plinth status` names no {name}"))
+    };
+    let (key, jwt_secret) = (told("ANON_KEY")?, told("JWT_SECRET")?);
+    database.fill()?;
+
+    let starting = Starting {
+        database: &database,
+        key: &key,
+        jwt_secret: &jwt_secret,
+    };
+    let pgbench = starting.pgbench(&plinth)?;
+    let mut programs = vec![starting.alone(&plinth)?];
+    let mut setting = vec![format!(
+        "PostgreSQL {}, {}",
+        database.version(),
+        pgbench.version()
+    )];
+    if !options.without_peers {
+        starting.peers(&mut programs, &mut setting);
+    }
+    let mut sides: Vec<&Side> = programs.iter().map(|(side, _)| side).collect();
+    let full_side = starting.side(Who::Full, installation.port(), full.pid());
+    sides.insert(1, &full_side);
+
+    let mut stages: Vec<Stage> = options
+        .connections
+        .iter()
+        .map(|&connections| Stage::new(Workload::OneRow, connections))
+        .collect();
+    if !options.only_single_rows {
+        let heavy = [Workload::Page, Workload::TenMegabytes];
+        stages.extend(heavy.map(|workload| Stage::new(workload, FEW)));
+        stages.push(Stage::new(Workload::Insert, 1));
+    }
+    for stage in &mut stages {
+        setting.extend(stage.measure(options, &database, &sides, &pgbench)?);
+    }
+
+    setting.push(format!(
+        "{} rounds of {} s per side, alternating, after half a second of warming up; single rows \
+         out of {}, row-level security on; pools of {POOL}",
+        options.rounds,
+        options.seconds,
+        database::ITEMS
+    ));
+    let mut report = Report::new("rest", "The REST service over HTTP", machine);
+    report.setting = setting;
+    report.measures = figures::measures(&stages);
+    report.details = figures::details(&stages);
+    drop(programs);
+    full.stop()?;
+    database.stop();
+    Ok(report)
+}
+
+/// Keys and secrets. The edge may be open a moment before commands find the server.
+fn status(plinth: &Running<'_>) -> anyhow::Result<Value> {
+    let begun = Instant::now();
+    loop {
+        match plinth.command(&["status"]) {
+            Ok((_, status)) => return Ok(status),
+            Err(error) if begun.elapsed() > STATUS_LIMIT => return Err(error),
+            Err(_) => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+/// The first line of what went wrong; all of it goes to the terminal.
+fn sentence(what: &str, error: &anyhow::Error) -> String {
+    let error = format!("{error:#}");
+    eprintln!("{what}: {error}");
+    format!("{what}: {}", error.lines().next().unwrap_or_default())
+}

@@ -1,0 +1,96 @@
+//! One kind of request with one number of connections: all sides by turns.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+
+use super::{
+    Options,
+    database::Database,
+    sentence,
+    sides::{Run, Side, Who},
+    workload::Workload,
+};
+use crate::pgbench::{self, Pgbench};
+
+/// Threads of pgbench, as many as the machine of the goals has cores.
+const PGBENCH_THREADS: u16 = 2;
+
+/// Carefully estimated: a connection costs a process and a password check.
+const CONNECTED_PER_SECOND: u16 = 16;
+
+pub(crate) struct Stage {
+    pub(crate) workload: Workload,
+    pub(crate) connections: u16,
+    /// Only for single rows.
+    pub(crate) pgbench: Vec<pgbench::Sample>,
+    pub(crate) runs: Vec<(Who, Vec<Run>)>,
+}
+
+impl Stage {
+    pub(crate) fn new(workload: Workload, connections: u16) -> Self {
+        Self {
+            workload,
+            connections,
+            pgbench: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+
+    pub(crate) fn title(&self) -> String {
+        let plural = if self.connections == 1 { "" } else { "s" };
+        format!(
+            "{}, {} connection{plural}",
+            self.workload.what(),
+            self.connections
+        )
+    }
+
+    pub(crate) fn of(&self, who: Who) -> Option<&[Run]> {
+        let (_, runs) = self.runs.iter().find(|(side, _)| *side == who)?;
+        Some(runs)
+    }
+
+    /// All rounds. A peer that cannot do the work is left out; the sentences say so.
+    pub(crate) fn measure(
+        &mut self,
+        options: &Options,
+        database: &Database,
+        sides: &[&Side],
+        pgbench: &Pgbench,
+    ) -> anyhow::Result<Vec<String>> {
+        eprintln!("{}:", self.title());
+        let mut sentences = Vec::new();
+        let mut ready = Vec::new();
+        for side in sides {
+            match side.prepare(self.workload, database) {
+                Ok(prepared) => ready.push(prepared),
+                Err(error) if side.who.is_ours() => return Err(error),
+                Err(error) => sentences.push(sentence("Left out", &error)),
+            }
+        }
+        self.runs = ready
+            .iter()
+            .map(|ready| (ready.side.who, Vec::new()))
+            .collect();
+        let duration = Duration::from_secs(options.seconds.into());
+        for round in 1..=options.rounds {
+            let mut told = format!("  round {round}:");
+            if self.workload == Workload::OneRow {
+                // Its clock starts before it connects.
+                let seconds = options.seconds + self.connections / CONNECTED_PER_SECOND;
+                let sample = pgbench.run(PGBENCH_THREADS, self.connections, seconds)?;
+                ensure!(sample.failed == 0, "pgbench reports failed transactions");
+                told.push_str(&format!(" pgbench {:.0}/s", sample.per_second));
+                self.pgbench.push(sample);
+            }
+            for (ready, (who, runs)) in ready.iter().zip(&mut self.runs) {
+                let run = ready.run(database, self.connections, duration)?;
+                told.push_str(&format!(", {} {:.1}/s", who.name(), run.load.per_second));
+                runs.push(run);
+            }
+            eprintln!("{told}");
+        }
+        Ok(sentences)
+    }
+}
