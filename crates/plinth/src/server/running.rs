@@ -92,13 +92,6 @@ async fn serve(
     if let (Some(door), Some(server)) = (ports.database, database.server()) {
         serving.open_front_door(door, &platform, server.connection().socket());
     }
-    serving.open_edge(
-        ports.api,
-        entrance.gateway.clone(),
-        &platform,
-        &registry,
-        logs,
-    )?;
     if entrance.addresses.is_auto
         && let Some((_, database)) = endpoints.database
     {
@@ -111,6 +104,14 @@ async fn serve(
     entrance
         .folder
         .write_running(&Running::this(api_url, control_socket))?;
+    // Last: whoever finds the edge healthy finds everything else, too.
+    serving.open_edge(
+        ports.api,
+        entrance.gateway.clone(),
+        &platform,
+        &registry,
+        logs,
+    )?;
     match entrance.form {
         Form::Development => {
             banner::print(

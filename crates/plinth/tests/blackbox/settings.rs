@@ -57,7 +57,7 @@ fn an_unusable_option_is_a_usage_error() {
         .cli(&["logs", "--since", "tomorrow"])
         .expect_code(2)
         .says(&["not a duration"]);
-    folder.cli(&["serve", "rest"]).expect_code(2);
+    folder.cli(&["serve", "storage"]).expect_code(2);
 }
 
 #[test]

@@ -19,11 +19,12 @@ impl<'a> Sql<'a> {
     /// The rows of a node, with everything that is embedded in them.
     pub(super) fn read(&mut self, node: &ReadNode<'a>, parent: Option<Parent<'_, 'a>>) {
         let qualifier = node.from.qualifier();
+        let form = JsonForm::in_rows_of(node, parent);
         self.push("select ");
-        self.select_list(node, qualifier);
+        self.select_list(node, qualifier, form);
         self.push(" from ").from(&node.from);
         for embed in &node.embeds {
-            self.join(embed, qualifier);
+            self.join(embed, qualifier, form);
         }
         self.filters(node, parent, &Joined(&node.embeds), &[]);
         self.group_by(node, qualifier);
@@ -78,8 +79,16 @@ impl<'a> Sql<'a> {
     }
 
     fn exists(&mut self, embed: &Embed<'a>, parent: Qualifier<'_>) {
+        let form = JsonForm::Text;
         self.push("exists (");
-        self.count(&embed.node, Some(Parent { embed, parent }));
+        self.count(
+            &embed.node,
+            Some(Parent {
+                embed,
+                parent,
+                form,
+            }),
+        );
         self.push(")");
     }
 
@@ -101,7 +110,7 @@ impl<'a> Sql<'a> {
         }
     }
 
-    fn select_list(&mut self, node: &ReadNode<'a>, qualifier: Qualifier<'_>) {
+    fn select_list(&mut self, node: &ReadNode<'a>, qualifier: Qualifier<'_>, form: JsonForm) {
         let mut is_first = true;
         let mut comma = |sql: &mut Self| {
             if !std::mem::take(&mut is_first) {
@@ -127,7 +136,8 @@ impl<'a> Sql<'a> {
                 Shape::Object => {
                     comma(self);
                     self.push("row_to_json(").ident(&embed.join_alias);
-                    self.push(".*)::jsonb as ").ident(embed.name);
+                    self.push(".*)").push(form.cast());
+                    self.push(" as ").ident(embed.name);
                 }
                 Shape::Array => {
                     comma(self);
@@ -219,13 +229,17 @@ impl<'a> Sql<'a> {
         }
     }
 
-    fn join(&mut self, embed: &Embed<'a>, parent: Qualifier<'_>) {
+    fn join(&mut self, embed: &Embed<'a>, parent: Qualifier<'_>, form: JsonForm) {
         let alias = &embed.join_alias;
         self.push(match embed.is_inner {
             true => " inner join lateral (",
             false => " left join lateral (",
         });
-        let relation = Parent { embed, parent };
+        let relation = Parent {
+            embed,
+            parent,
+            form,
+        };
         let aggregates = match &embed.shape {
             Shape::SpreadMany(columns) => Some(columns.as_slice()),
             Shape::Array => Some(&[][..]),
@@ -239,13 +253,16 @@ impl<'a> Sql<'a> {
         };
         self.push("select json_agg(")
             .ident(alias)
-            .push(")::jsonb as ")
+            .push(")")
+            .push(form.cast())
+            .push(" as ")
             .ident(alias);
         for column in spread {
             self.push(", coalesce(json_agg(");
             self.column(Qualifier::Alias(alias), &column.name);
             self.hidden_order(&embed.node, alias);
-            self.push("), '[]')::jsonb as ").ident(&column.name);
+            self.push("), '[]')").push(form.cast());
+            self.push(" as ").ident(&column.name);
         }
         self.push(" from (");
         self.read(&embed.node, Some(relation));
@@ -349,11 +366,46 @@ impl<'a> Sql<'a> {
     }
 }
 
+/// What embedded rows are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JsonForm {
+    /// As text, which costs half of the other.
+    Text,
+    /// As a value that can be compared, which grouping needs.
+    Comparable,
+}
+
+impl JsonForm {
+    /// The columns of a spread are its parent's columns, too.
+    fn in_rows_of(node: &ReadNode<'_>, parent: Option<Parent<'_, '_>>) -> Self {
+        let is_grouped_above = parent.is_some_and(|parent| {
+            let is_spread = matches!(
+                parent.embed.shape,
+                Shape::SpreadOne(_) | Shape::SpreadMany(_)
+            );
+            is_spread && parent.form == Self::Comparable
+        });
+        match node.has_aggregates() || is_grouped_above {
+            true => Self::Comparable,
+            false => Self::Text,
+        }
+    }
+
+    fn cast(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::Comparable => "::jsonb",
+        }
+    }
+}
+
 /// What a node hangs on.
 #[derive(Clone, Copy)]
 pub(super) struct Parent<'p, 'a> {
     embed: &'p Embed<'a>,
     parent: Qualifier<'p>,
+    /// What the parent's rows need.
+    form: JsonForm,
 }
 
 /// Two columns that must be equal.

@@ -22,7 +22,7 @@ fn a_whole_statement() {
 
     assert_eq!(
         text,
-        r#"with pgrst_source as (select "pgrst_call"."director_id", "pgrst_call"."title", "pgrst_call"."year" from "api"."films_by"("director" := $1::integer) pgrst_call) select null::bigint as total, pg_catalog.count(_pgrst_row) as rows, coalesce(json_agg(_pgrst_row), '[]') as body, nullif(current_setting('response.headers', true), '') as response_headers, nullif(current_setting('response.status', true), '') as response_status, null::int as inserted from (select "films"."title", row_to_json("films_directors_1".*)::jsonb as "directors" from pgrst_source as "films" left join lateral (select "directors_1"."name" from "api"."directors" as "directors_1" where "directors_1"."id" = "films"."director_id") as "films_directors_1" on true where "films"."year" > $2 limit $3 offset $4) _pgrst_row"#
+        r#"with pgrst_source as (select "pgrst_call"."director_id", "pgrst_call"."title", "pgrst_call"."year" from "api"."films_by"("director" := $1::integer) pgrst_call) select null::bigint as total, pg_catalog.count(_pgrst_row) as rows, coalesce(json_agg(_pgrst_row), '[]') as body, nullif(current_setting('response.headers', true), '') as response_headers, nullif(current_setting('response.status', true), '') as response_status, null::int as inserted from (select "films"."title", row_to_json("films_directors_1".*) as "directors" from pgrst_source as "films" left join lateral (select "directors_1"."name" from "api"."directors" as "directors_1" where "directors_1"."id" = "films"."director_id") as "films_directors_1" on true where "films"."year" > $2 limit $3 offset $4) _pgrst_row"#
     );
     assert_eq!(values, ["7", "2000", "3", "0"]);
 }

@@ -65,8 +65,8 @@ async fn csv_is_as_postgres_writes_rows() {
 
     let lines = [
         "id,tags,isbn,ok,authors",
-        "1,\"{math,\"\"old, rare\"\"}\",0001,essay,\"{\"\"name\"\": \"\"Ada\"\"}\"",
-        "2,{france},0002,novel,\"{\"\"name\"\": \"\"Émile\"\"}\"",
+        "1,\"{math,\"\"old, rare\"\"}\",0001,essay,\"{\"\"name\"\":\"\"Ada\"\"}\"",
+        "2,{france},0002,novel,\"{\"\"name\"\":\"\"Émile\"\"}\"",
     ];
     assert_eq!(rows.text(), lines.join("\n"));
     assert_eq!(none.text(), "\n");

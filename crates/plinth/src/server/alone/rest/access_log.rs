@@ -8,7 +8,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, Uri, Version, header};
 use plinth_project::Caller;
 use plinth_rest::LogLevel;
 use time::OffsetDateTime;
@@ -33,27 +33,26 @@ pub(super) async fn write(
     response
 }
 
-/// What the line tells of a request.
+/// What the line tells of a request. It is kept before anybody knows whether there will be a line,
+/// so keeping it must cost nothing.
 struct Asked {
-    peer: String,
-    /// Method, target and version.
-    request_line: String,
-    is_head: bool,
-    referer: String,
-    user_agent: String,
+    peer: Peer,
+    method: Method,
+    uri: Uri,
+    version: Version,
+    referer: Option<HeaderValue>,
+    user_agent: Option<HeaderValue>,
 }
 
 impl Asked {
     fn of(request: &Request, peer: Peer) -> Self {
-        let target = request.uri().path_and_query();
-        let target = target.map_or("/", |target| target.as_str());
-        let request_line = format!("{} {target} {:?}", request.method(), request.version());
         Self {
-            peer: peer.0.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
-            request_line: escaped(&request_line),
-            is_head: request.method() == http::Method::HEAD,
-            referer: text(request.headers(), header::REFERER),
-            user_agent: text(request.headers(), header::USER_AGENT),
+            peer,
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            version: request.version(),
+            referer: request.headers().get(header::REFERER).cloned(),
+            user_agent: request.headers().get(header::USER_AGENT).cloned(),
         }
     }
 
@@ -61,16 +60,24 @@ impl Asked {
         // The service leaves it there, unless the request was refused before it had one.
         let caller = response.extensions().get::<Caller>();
         let role = caller.map_or("-", Caller::role);
-        let size = size(response, self.is_head).map_or_else(|| "-".to_owned(), |n| n.to_string());
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let size = size(response, self.method == Method::HEAD).map(|n| n.to_string());
+        let target = self
+            .uri
+            .path_and_query()
+            .map_or("/", |target| target.as_str());
         format!(
-            "{} - {} [{}] \"{}\" {} {size} \"{}\" \"{}\"\n",
-            self.peer,
+            "{} - {} [{}] \"{} {} {:?}\" {} {} \"{}\" \"{}\"\n",
+            or_dash(self.peer.0.map(|ip| ip.to_string())),
             escaped(role),
             timestamp(now),
-            self.request_line,
+            escaped(self.method.as_str()),
+            escaped(target),
+            self.version,
             response.status().as_u16(),
-            self.referer,
-            self.user_agent,
+            or_dash(size),
+            text(self.referer.as_ref()),
+            text(self.user_agent.as_ref()),
         )
     }
 }
@@ -87,9 +94,9 @@ fn size(response: &Response, is_head: bool) -> Option<u64> {
         .flatten()
 }
 
-fn text(headers: &HeaderMap, name: HeaderName) -> String {
-    let value = headers.get(name).map(|value| value.as_bytes());
-    escaped(&String::from_utf8_lossy(value.unwrap_or_default()))
+fn text(value: Option<&HeaderValue>) -> String {
+    let value = value.map_or(&[][..], |value| value.as_bytes());
+    escaped(&String::from_utf8_lossy(value))
 }
 
 /// Nothing that a client sends may end its quotes or its line.
