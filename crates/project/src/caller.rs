@@ -70,9 +70,16 @@ impl Credentials {
             .get(AUTHORIZATION)
             .and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(bearer_token);
-        let api_key = api_key.map(|text| Caller::verify(project, text, now));
-        let bearer = bearer.map(|text| Caller::verify(project, text, now));
-        Self { api_key, bearer }
+        let key_caller = api_key.map(|text| Caller::verify(project, text, now));
+        // Clients without a session send their key as both.
+        let bearer = match bearer == api_key {
+            true => key_caller.clone(),
+            false => bearer.map(|text| Caller::verify(project, text, now)),
+        };
+        Self {
+            api_key: key_caller,
+            bearer,
+        }
     }
 
     /// The bearer decides where there is one; else the API key.
