@@ -12,8 +12,8 @@ use clap::Parser;
 
 use cli::Cli;
 
-/// A request makes some hundred small allocations; this allocator takes half the time of the
-/// system's, and gives large ones back.
+/// A request makes many small allocations, which this allocator is made for, and a large answer's
+/// memory goes back to the system.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
