@@ -1,6 +1,8 @@
 //! What can go wrong between Plinth and Postgres, sorted by what the caller should do about it.
 
-use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::error::SqlState;
+
+use crate::PgError;
 
 /// A failure of the database layer. Services translate it into their own error types.
 #[derive(Debug, thiserror::Error)]
@@ -14,18 +16,28 @@ pub enum DbError {
     /// All connections of the pool stayed busy for the whole acquire timeout.
     #[error("timed out waiting for a free database connection")]
     PoolTimeout,
-    /// Postgres answered with an error, which carries SQLSTATE, message, detail and hint; or the
-    /// driver refused our own request.
-    #[error("{}", describe(.0))]
-    Postgres(#[source] tokio_postgres::Error),
+    /// Postgres refused.
+    #[error("{0}")]
+    Postgres(#[source] Box<PgError>),
+    /// The driver refused our own request, such as a value of the wrong type: our mistake.
+    #[error("the database was asked wrongly: {0}")]
+    Misuse(String),
 }
 
 impl DbError {
     /// The SQLSTATE when Postgres itself refused.
     pub fn sqlstate(&self) -> Option<&SqlState> {
+        self.refusal().map(|error| &error.code)
+    }
+
+    /// What Postgres said, if it was Postgres that refused.
+    pub fn refusal(&self) -> Option<&PgError> {
         match self {
-            DbError::Postgres(error) => error.code(),
-            DbError::Unavailable(_) | DbError::Lost(_) | DbError::PoolTimeout => None,
+            DbError::Postgres(error) => Some(error),
+            DbError::Unavailable(_)
+            | DbError::Lost(_)
+            | DbError::PoolTimeout
+            | DbError::Misuse(_) => None,
         }
     }
 
@@ -33,25 +45,30 @@ impl DbError {
     pub fn is_transient(&self) -> bool {
         match self {
             DbError::Unavailable(_) | DbError::Lost(_) | DbError::PoolTimeout => true,
-            DbError::Postgres(_) => false,
+            DbError::Postgres(_) | DbError::Misuse(_) => false,
+        }
+    }
+}
+
+impl From<PgError> for DbError {
+    fn from(error: PgError) -> Self {
+        match error.is_going_away() {
+            true => DbError::Lost(error.to_string()),
+            false => DbError::Postgres(Box::new(error)),
         }
     }
 }
 
 impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> Self {
-        let is_lost = match error.as_db_error() {
-            Some(db) => is_going_away(db),
-            None => error.is_closed() || has_io_cause(&error),
-        };
-        match is_lost {
-            true => DbError::Lost(describe(&error)),
-            false => DbError::Postgres(error),
+        match error.as_db_error() {
+            Some(refusal) => PgError::from(refusal).into(),
+            None if error.is_closed() || has_io_cause(&error) => DbError::Lost(describe(&error)),
+            None => DbError::Misuse(describe(&error)),
         }
     }
 }
 
-/// What else the driver refuses, such as a value of the wrong type, is our own mistake.
 fn has_io_cause(error: &tokio_postgres::Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -63,30 +80,10 @@ fn has_io_cause(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-/// Shutdown, crash and start-up of the server, and connection failures (class 08). What a function
-/// raises under such a name on a healthy connection is an error like any other.
-fn is_going_away(error: &tokio_postgres::error::DbError) -> bool {
-    let code = error.code();
-    let is_named_so = *code == SqlState::ADMIN_SHUTDOWN
-        || *code == SqlState::CRASH_SHUTDOWN
-        || *code == SqlState::CANNOT_CONNECT_NOW
-        || code.code().starts_with("08");
-    let ends_session = matches!(
-        error.parsed_severity(),
-        Some(Severity::Fatal | Severity::Panic)
-    );
-    is_named_so && ends_session
-}
-
 /// The whole chain in one line: the driver's `Display` alone says only "db error".
 pub fn describe(error: &tokio_postgres::Error) -> String {
-    if let Some(db) = error.as_db_error() {
-        let mut text = format!("{} (SQLSTATE {})", db.message(), db.code().code());
-        if let Some(detail) = db.detail() {
-            text.push_str(": ");
-            text.push_str(detail);
-        }
-        return text;
+    if let Some(refusal) = error.as_db_error() {
+        return PgError::from(refusal).to_string();
     }
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

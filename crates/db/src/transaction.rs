@@ -13,7 +13,7 @@ use postgres_types::ToSql;
 use tokio_postgres::{Row, Statement, error::SqlState};
 
 use crate::{
-    DbError, Literal, Pool,
+    DbError, Literal, PgError, Pool,
     lease::{
         Lease,
         State::{Free, InTransaction, Working},
@@ -181,6 +181,19 @@ impl OpenTransaction {
         let rows = rows.await;
         self.lease.state = InTransaction;
         rows
+    }
+
+    /// Runs one more statement; gives the number of rows that it touched.
+    pub async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
+        self.lease.state = Working;
+        let touched = async {
+            let client = self.lease.client();
+            let statement = client.prepare_for_role(&self.lease.role, sql).await?;
+            Ok(client.execute(&statement, params).await?)
+        };
+        let touched = touched.await;
+        self.lease.state = InTransaction;
+        touched
     }
 
     /// Makes the changes last; deferred constraints may still refuse here.
@@ -400,14 +413,11 @@ impl Ready<'_> {
 
 /// What a prepared statement answers when its result would have another type now, when the session
 /// has discarded it, or when an operator that it chose does not take the column's new type.
-fn is_stale(error: &tokio_postgres::Error) -> bool {
-    let Some(code) = error.code() else {
-        return false;
-    };
-    let is_changed = *code == SqlState::FEATURE_NOT_SUPPORTED
-        && error.as_db_error().and_then(|db| db.routine()) == Some("RevalidateCachedQuery");
+fn is_stale(error: &PgError) -> bool {
+    let is_changed = error.code == SqlState::FEATURE_NOT_SUPPORTED
+        && error.routine.as_deref() == Some("RevalidateCachedQuery");
     is_changed
-        || *code == SqlState::INVALID_SQL_STATEMENT_NAME
-        || *code == SqlState::UNDEFINED_FUNCTION
-        || *code == SqlState::DATATYPE_MISMATCH
+        || error.code == SqlState::INVALID_SQL_STATEMENT_NAME
+        || error.code == SqlState::UNDEFINED_FUNCTION
+        || error.code == SqlState::DATATYPE_MISMATCH
 }

@@ -14,10 +14,10 @@ use std::{
 
 use plinth_db::{
     Access, Begin, DbError, End, Heard, Isolation, LocalSettings, OpenTransaction, Params, Pool,
-    PoolConfig, PooledConnection, PreparingClient, Step, Target, Usage,
+    PoolConfig, PooledConnection, PreparingClient, Queries, Row, Step, Target, Usage,
 };
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, mpsc, watch};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef};
@@ -187,6 +187,19 @@ impl ProjectDb {
         })
     }
 
+    /// Privileged: a transaction as the owner of one system schema.
+    pub async fn begin_as_service(&self, service: Service) -> Result<ServiceTransaction, DbError> {
+        let gate = self.0.gate.clone().read_owned().await;
+        let pool = self.pool(PoolKind::Service(service));
+        let (transaction, _) = pool
+            .begin(Begin::default(), &LocalSettings::default(), &[])
+            .await?;
+        Ok(ServiceTransaction {
+            transaction,
+            _gate: gate,
+        })
+    }
+
     /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.
     pub async fn as_owner(&self) -> Result<Client, DbError> {
         self.0.way_in.owner().connect().await
@@ -349,6 +362,44 @@ impl Deref for ServiceConnection {
 
     fn deref(&self) -> &PreparingClient {
         &self.connection
+    }
+}
+
+impl Queries for ServiceConnection {
+    async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        self.connection.query(sql, params).await
+    }
+
+    async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
+        self.connection.execute(sql, params).await
+    }
+}
+
+/// An open transaction of a service. Dropped, it is rolled back.
+pub struct ServiceTransaction {
+    transaction: OpenTransaction,
+    _gate: OwnedRwLockReadGuard<()>,
+}
+
+impl ServiceTransaction {
+    /// Makes the changes last.
+    pub async fn commit(self) -> Result<(), DbError> {
+        self.transaction.commit().await
+    }
+
+    /// Undoes the changes.
+    pub async fn rollback(self) -> Result<(), DbError> {
+        self.transaction.rollback().await
+    }
+}
+
+impl Queries for ServiceTransaction {
+    async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        self.transaction.query(sql, params).await
+    }
+
+    async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
+        self.transaction.execute(sql, params).await
     }
 }
 

@@ -3,7 +3,7 @@
 //! Messages, details and hints are the wire contract's; [`Rendered`] is what becomes the body.
 
 use http::{HeaderName, HeaderValue, StatusCode};
-use plinth_db::DbError;
+use plinth_db::{DbError, PgError};
 use serde_json::{Value, json};
 
 use crate::sqlstate;
@@ -205,10 +205,10 @@ pub enum RestError {
         message: String,
     },
     /// Postgres refused; status and body follow its SQLSTATE (§7.4, §7.5).
-    #[error("{}", .error.message())]
+    #[error("{}", .error.message)]
     Postgres {
         /// As Postgres reported it.
-        error: Box<tokio_postgres::error::DbError>,
+        error: Box<PgError>,
         /// Whether the request ran as the role of those who show no token.
         is_anonymous: bool,
     },
@@ -268,13 +268,11 @@ impl RestError {
             DbError::Unavailable(cause) => Self::Unreachable(cause),
             DbError::Lost(cause) => Self::ConnectionLost(cause),
             DbError::PoolTimeout => Self::PoolTimeout,
-            DbError::Postgres(error) => match error.as_db_error() {
-                Some(db) => Self::Postgres {
-                    error: Box::new(db.clone()),
-                    is_anonymous,
-                },
-                None => Self::UnexpectedResult(plinth_db::describe(&error)),
+            DbError::Postgres(error) => Self::Postgres {
+                error,
+                is_anonymous,
             },
+            DbError::Misuse(cause) => Self::UnexpectedResult(cause),
         }
     }
 

@@ -1,30 +1,29 @@
 //! From an error of Postgres to a response (rest contract §7.4, §7.5).
 
 use http::{HeaderName, HeaderValue, StatusCode};
+use plinth_db::PgError;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tokio_postgres::error::DbError;
 
 use crate::error::Rendered;
 
 /// What the client is told about an error that Postgres reported.
-pub(crate) fn render(error: &DbError, is_anonymous: bool) -> Rendered {
-    if error.code().code() == "PGRST" {
+pub(crate) fn render(error: &PgError, is_anonymous: bool) -> Rendered {
+    if error.sqlstate() == "PGRST" {
         return raised(error).unwrap_or_else(|problem| *problem);
     }
     let status = status(error, is_anonymous);
     let reason = error
-        .code()
-        .code()
+        .sqlstate()
         .starts_with("PT")
-        .then(|| error.message().to_owned());
+        .then(|| error.message.clone());
     Rendered {
         status,
         reason,
-        code: error.code().code().to_owned(),
-        message: error.message().to_owned(),
-        details: error.detail().map_or(Value::Null, Value::from),
-        hint: error.hint().map_or(Value::Null, Value::from),
+        code: error.sqlstate().to_owned(),
+        message: error.message.clone(),
+        details: error.detail.as_deref().map_or(Value::Null, Value::from),
+        hint: error.hint.as_deref().map_or(Value::Null, Value::from),
         headers: headers_of(status),
     }
 }
@@ -44,9 +43,9 @@ fn headers_of(status: StatusCode) -> Vec<(HeaderName, HeaderValue)> {
 
 /// The first row of the table that fits.
 #[rustfmt::skip]
-fn status(error: &DbError, is_anonymous: bool) -> StatusCode {
-    let code = error.code().code();
-    let message = error.message();
+fn status(error: &PgError, is_anonymous: bool) -> StatusCode {
+    let code = error.sqlstate();
+    let message = error.message.as_str();
     let class = code.get(..2).unwrap_or("");
     match (class, code) {
         ("08", _) => StatusCode::SERVICE_UNAVAILABLE,
@@ -110,8 +109,8 @@ const DETAIL_HINT: &str = "DETAIL must be a JSON object with obligatory keys: 's
                            and optional key: 'status_text'.";
 
 /// A function that chose its whole response; else what is wrong with its choice.
-fn raised(error: &DbError) -> Result<Rendered, Box<Rendered>> {
-    let message = error.message();
+fn raised(error: &PgError) -> Result<Rendered, Box<Rendered>> {
+    let message = error.message.as_str();
     let malformed = |details: String, hint: &str| {
         Box::new(Rendered {
             status: StatusCode::INTERNAL_SERVER_ERROR,
@@ -127,7 +126,7 @@ fn raised(error: &DbError) -> Result<Rendered, Box<Rendered>> {
         let details = format!("Invalid JSON value for MESSAGE: '{message}'");
         malformed(details, MESSAGE_HINT)
     })?;
-    let detail = error.detail().ok_or_else(|| {
+    let detail = error.detail.as_deref().ok_or_else(|| {
         let details = "DETAIL is missing in the RAISE statement".to_owned();
         malformed(details, DETAIL_HINT)
     })?;

@@ -1,15 +1,13 @@
-//! Errors of Postgres, as a server that is none sends them over a pipe.
+//! Errors of Postgres and the responses that they become.
 
 use super::*;
 use serde_json::Value::Null;
 
-mod refusing_server;
-
-use refusing_server::{Raised, db_error, raised};
+use plinth_db::PgError;
 
 #[track_caller]
 fn check_status(code: &str, message: &str, expected: u16) {
-    let rendered = render(&db_error(raised(code, message)), false);
+    let rendered = render(&PgError::new(code, message), false);
     assert_eq!(rendered.status.as_u16(), expected, "{code} {message}");
     assert_eq!(rendered.code, code);
 }
@@ -62,7 +60,7 @@ fn some_messages_decide_too() {
 
 #[test]
 fn those_without_a_token_may_still_show_one() {
-    let denied = db_error(raised("42501", "permission denied for table films"));
+    let denied = PgError::new("42501", "permission denied for table films");
 
     let anonymous = render(&denied, true);
     assert_eq!(anonymous.status, StatusCode::UNAUTHORIZED);
@@ -75,30 +73,30 @@ fn those_without_a_token_may_still_show_one() {
 
 #[test]
 fn what_will_pass_may_be_tried_again() {
-    let rendered = render(&db_error(raised("53300", "too many connections")), false);
+    let rendered = render(&PgError::new("53300", "too many connections"), false);
     assert_eq!(rendered.headers[0].0, http::header::RETRY_AFTER);
 }
 
 #[test]
 fn words_of_postgres_are_passed_on() {
-    let error = Raised {
-        detail: Some("Key (id)=(1) already exists."),
-        hint: Some("Use another."),
-        ..raised("23505", "duplicate key")
+    let error = PgError {
+        detail: Some("Key (id)=(1) already exists.".to_owned()),
+        hint: Some("Use another.".to_owned()),
+        ..PgError::new("23505", "duplicate key")
     };
-    let rendered = render(&db_error(error), false);
+    let rendered = render(&error, false);
 
     assert_eq!(rendered.message, "duplicate key");
     assert_eq!(rendered.details, "Key (id)=(1) already exists.");
     assert_eq!(rendered.hint, "Use another.");
     assert_eq!(rendered.reason, None);
-    let bare = render(&db_error(raised("P0001", "no")), false);
+    let bare = render(&PgError::new("P0001", "no"), false);
     assert_eq!((bare.details, bare.hint), (Null, Null));
 }
 
 #[test]
 fn a_function_may_choose_the_status() {
-    let rendered = render(&db_error(raised("PT402", "Payment Required")), false);
+    let rendered = render(&PgError::new("PT402", "Payment Required"), false);
 
     assert_eq!(rendered.status.as_u16(), 402);
     assert_eq!(rendered.reason.as_deref(), Some("Payment Required"));
@@ -107,14 +105,16 @@ fn a_function_may_choose_the_status() {
 
 #[test]
 fn a_function_may_choose_the_whole_response() {
-    let error = Raised {
-        detail: Some(r#"{"status":332,"headers":{"X-Kind":"film"},"status_text":"Odd"}"#),
-        ..raised(
+    let error = PgError {
+        detail: Some(
+            r#"{"status":332,"headers":{"X-Kind":"film"},"status_text":"Odd"}"#.to_owned(),
+        ),
+        ..PgError::new(
             "PGRST",
             r#"{"code":"123","message":"ABC","details":"DEF","hint":"XYZ"}"#,
         )
     };
-    let rendered = render(&db_error(error), false);
+    let rendered = render(&error, false);
 
     assert_eq!(rendered.status.as_u16(), 332);
     assert_eq!(rendered.reason.as_deref(), Some("Odd"));
@@ -133,11 +133,11 @@ fn a_function_may_choose_the_whole_response() {
 
 #[test]
 fn only_code_message_status_and_headers_are_needed() {
-    let error = Raised {
-        detail: Some(r#"{"status":200,"headers":{}}"#),
-        ..raised("PGRST", r#"{"code":"1","message":"m"}"#)
+    let error = PgError {
+        detail: Some(r#"{"status":200,"headers":{}}"#.to_owned()),
+        ..PgError::new("PGRST", r#"{"code":"1","message":"m"}"#)
     };
-    let rendered = render(&db_error(error), true);
+    let rendered = render(&error, true);
 
     assert_eq!(rendered.status, StatusCode::OK);
     assert_eq!(
@@ -149,11 +149,11 @@ fn only_code_message_status_and_headers_are_needed() {
 #[test]
 fn a_choice_that_cannot_be_read_is_explained() {
     let check = |message: &str, detail: Option<&str>, details: &str, hint: &str| {
-        let error = Raised {
-            detail,
-            ..raised("PGRST", message)
+        let error = PgError {
+            detail: detail.map(str::to_owned),
+            ..PgError::new("PGRST", message)
         };
-        let rendered = render(&db_error(error), false);
+        let rendered = render(&error, false);
         assert_eq!(rendered.status.as_u16(), 500);
         assert_eq!(rendered.code, "PGRST121");
         assert_eq!(

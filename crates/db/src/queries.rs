@@ -1,0 +1,55 @@
+//! Statements on a connection or in a transaction: code that only asks need not know which.
+
+use std::future::Future;
+
+use tokio_postgres::Row;
+
+use crate::{DbError, OpenTransaction, Params, pool::PooledConnection};
+
+/// Something that statements can be run on; they are prepared and kept.
+pub trait Queries: Send {
+    /// All rows.
+    fn query(
+        &mut self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> impl Future<Output = Result<Vec<Row>, DbError>> + Send;
+
+    /// The number of rows that were touched.
+    fn execute(
+        &mut self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> impl Future<Output = Result<u64, DbError>> + Send;
+
+    /// The first row, if there is one.
+    fn query_opt(
+        &mut self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> impl Future<Output = Result<Option<Row>, DbError>> + Send {
+        async move { Ok(self.query(sql, params).await?.into_iter().next()) }
+    }
+}
+
+impl Queries for PooledConnection {
+    async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        let statement = self.prepare_cached(sql).await?;
+        Ok((**self).query(&statement, params).await?)
+    }
+
+    async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
+        let statement = self.prepare_cached(sql).await?;
+        Ok((**self).execute(&statement, params).await?)
+    }
+}
+
+impl Queries for OpenTransaction {
+    async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        OpenTransaction::query(self, sql, params).await
+    }
+
+    async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
+        OpenTransaction::execute(self, sql, params).await
+    }
+}
