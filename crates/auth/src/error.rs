@@ -1,7 +1,7 @@
 //! Every failure the auth service can answer with, in both versions of the error body
 //! (auth contract §1.3).
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     Json,
@@ -10,25 +10,138 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+use plinth_db::{DbError, PgError};
+use plinth_project::RequestId;
+use serde_json::{Value, json};
 
-/// A failure, which knows its status and code. [`render_errors`] makes bytes of it.
+pub use crate::code::Code;
+
+/// A failure: status, code and text, and what else its body holds. [`render_errors`] makes bytes
+/// of it.
 #[derive(Debug, thiserror::Error)]
-pub enum AuthError {
-    /// No such route.
-    #[error("Requested path is invalid")]
-    NotFound,
-    /// The route exists, but not with this method.
-    #[error("Method not allowed")]
-    MethodNotAllowed,
+#[error("{message}")]
+pub struct AuthError {
+    status: StatusCode,
+    code: Code,
+    message: Cow<'static, str>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Plain,
+    /// Reasons why a password is too weak.
+    WeakPassword(Vec<&'static str>),
+    /// The body that OAuth has for errors, in every version.
+    OAuth(&'static str),
+    /// What a user's trigger or constraint said, shown to callers of the old version only.
+    Database(Box<PgError>),
+    /// Our fault: the cause goes to the log, never to the client.
+    Internal(String),
 }
 
 impl AuthError {
-    /// Status and code; a new variant does not compile until it has both.
-    pub fn status_and_code(&self) -> (StatusCode, &'static str) {
-        match self {
-            Self::NotFound => (StatusCode::NOT_FOUND, "unknown"),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "unknown"),
+    /// A failure of the caller's.
+    pub fn new(status: u16, code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            code,
+            message: message.into(),
+            kind: Kind::Plain,
+        }
+    }
+
+    /// 400 `validation_failed`.
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(400, Code::ValidationFailed, message)
+    }
+
+    /// 404 `validation_failed`: an id in the path that cannot be one.
+    pub fn bad_path_id(what: &'static str) -> Self {
+        Self::new(
+            404,
+            Code::ValidationFailed,
+            format!("{what} must be a UUID"),
+        )
+    }
+
+    /// 422 `weak_password` with its reasons.
+    pub fn weak_password(message: String, reasons: Vec<&'static str>) -> Self {
+        Self {
+            kind: Kind::WeakPassword(reasons),
+            ..Self::new(422, Code::WeakPassword, message)
+        }
+    }
+
+    /// 400 in the form that OAuth has.
+    pub fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind: Kind::OAuth(error),
+            ..Self::new(400, Code::Unknown, description)
+        }
+    }
+
+    /// Our own fault; `message` is what the client sees, `cause` what the log does.
+    pub fn internal(message: impl Into<Cow<'static, str>>, cause: impl ToString) -> Self {
+        Self {
+            kind: Kind::Internal(cause.to_string()),
+            ..Self::new(500, Code::UnexpectedFailure, message)
+        }
+    }
+
+    /// A failure of the database while doing `what`; users' own triggers and constraints are told
+    /// apart from trouble of ours.
+    pub fn database(what: &'static str, error: DbError) -> Self {
+        let DbError::Postgres(refusal) = error else {
+            return error.into();
+        };
+        match raised_status(refusal.sqlstate()) {
+            Some(status) => Self {
+                kind: Kind::Database(refusal),
+                ..Self::new(status, Code::UnexpectedFailure, what)
+            },
+            None => Self::internal(what, refusal),
+        }
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The code of the body.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+}
+
+/// Which SQLSTATEs are a user's own, and what they come to.
+fn raised_status(sqlstate: &str) -> Option<u16> {
+    match sqlstate {
+        "P0001" | "23000" | "23001" | "23502" | "23503" | "23505" | "23514" | "23P01" => Some(500),
+        _ => sqlstate.strip_prefix("PT")?.parse().ok(),
+    }
+}
+
+impl From<DbError> for AuthError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Unavailable(cause) | DbError::Lost(cause) => Self {
+                kind: Kind::Internal(cause),
+                ..Self::new(
+                    503,
+                    Code::UnexpectedFailure,
+                    "The database cannot be reached",
+                )
+            },
+            DbError::PoolTimeout => Self::new(
+                504,
+                Code::RequestTimeout,
+                "Timed out waiting for the database",
+            ),
+            DbError::Postgres(_) | DbError::Misuse(_) => {
+                Self::internal("Unexpected failure", error)
+            }
         }
     }
 }
@@ -36,29 +149,72 @@ impl AuthError {
 impl IntoResponse for AuthError {
     /// Carries the error to [`render_errors`], which knows the caller's API version.
     fn into_response(self) -> Response {
-        let (status, _) = self.status_and_code();
-        let mut response = status.into_response();
+        let mut response = self.status.into_response();
         response.extensions_mut().insert(Arc::new(self));
         response
     }
 }
 
-/// The one place where an auth error becomes bytes.
+/// The one place where an auth error becomes bytes, and the one that logs it.
 pub(crate) async fn render_errors(request: Request, next: Next) -> Response {
     let is_dated = is_dated_version(request.headers());
+    let request_id = request
+        .extensions()
+        .get::<RequestId>()
+        .map(RequestId::to_string);
     let mut response = next.run(request).await;
     let Some(error) = response.extensions_mut().remove::<Arc<AuthError>>() else {
         return response;
     };
-    let (status, code) = error.status_and_code();
-    let code_header = [("x-sb-error-code", code)];
-    if is_dated {
-        let body = json!({ "code": code, "message": error.to_string() });
-        let version = [("x-supabase-api-version", "2024-01-01")];
-        (status, code_header, version, Json(body)).into_response()
-    } else {
-        let body = json!({ "code": status.as_u16(), "error_code": code, "msg": error.to_string() });
-        (status, code_header, Json(body)).into_response()
+    if let Kind::Internal(cause) = &error.kind {
+        tracing::error!(error = %cause, "an auth request failed: {cause}");
+    }
+    let code_header = [("x-sb-error-code", error.code.as_str())];
+    let body = Json(error.body(is_dated, request_id));
+    let mut rendered = (error.status, code_header, body).into_response();
+    if is_dated && !matches!(error.kind, Kind::OAuth(_)) {
+        let version = http::HeaderValue::from_static("2024-01-01");
+        rendered
+            .headers_mut()
+            .insert("x-supabase-api-version", version);
+    }
+    if error.status == StatusCode::SERVICE_UNAVAILABLE {
+        let seconds = http::HeaderValue::from_static("1");
+        rendered
+            .headers_mut()
+            .insert(http::header::RETRY_AFTER, seconds);
+    }
+    rendered
+}
+
+impl AuthError {
+    fn body(&self, is_dated: bool, request_id: Option<String>) -> Value {
+        let message = &self.message;
+        let mut body = match (&self.kind, is_dated) {
+            (Kind::OAuth(error), _) => {
+                return json!({ "error": error, "error_description": message });
+            }
+            (Kind::Database(db), false) => {
+                let mut body = json!({ "code": db.sqlstate(), "message": db.message });
+                for (key, value) in [("hint", &db.hint), ("detail", &db.detail)] {
+                    if let Some(value) = value {
+                        body[key] = value.as_str().into();
+                    }
+                }
+                return body;
+            }
+            (_, true) => json!({ "code": self.code.as_str(), "message": message }),
+            (_, false) => json!({
+                "code": self.status.as_u16(), "error_code": self.code.as_str(), "msg": message,
+            }),
+        };
+        if let Kind::WeakPassword(reasons) = &self.kind {
+            body["weak_password"] = json!({ "reasons": reasons });
+        }
+        if let Some(id) = request_id.filter(|_| !is_dated && self.status.is_server_error()) {
+            body["error_id"] = id.into();
+        }
+        body
     }
 }
 
@@ -76,30 +232,4 @@ fn is_date(text: &str) -> bool {
             4 | 7 => byte == b'-',
             _ => byte.is_ascii_digit(),
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(version: Option<&str>, expected: bool) {
-        let mut headers = HeaderMap::new();
-        if let Some(version) = version {
-            headers.insert(
-                "x-supabase-api-version",
-                version.parse().expect("a header value"),
-            );
-        }
-        assert_eq!(is_dated_version(&headers), expected, "{version:?}");
-    }
-
-    #[test]
-    fn the_error_version_follows_the_header() {
-        check(None, false);
-        check(Some("2023-12-31"), false);
-        check(Some("2024-01-01"), true);
-        check(Some("2026-05-05"), true);
-        check(Some("latest"), false);
-        check(Some("20240101"), false);
-    }
 }

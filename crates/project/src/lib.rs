@@ -28,7 +28,7 @@ pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use cors::Cors;
 pub use database::{
     ADMIN_OPTIONS, AsCaller, CallerTransaction, Held, LoginConnection, ProjectDb, Service,
-    ServiceConnection,
+    ServiceConnection, ServiceTransaction,
 };
 pub use extract::MaybeCaller;
 pub use keys::{ApiKey, ProjectKeys};

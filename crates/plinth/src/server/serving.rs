@@ -94,7 +94,7 @@ impl Serving {
         let landing = Router::new()
             .route("/", get(plinth_platform::landing_page))
             .with_state(platform.clone());
-        let auth = Mount::new("/auth/v1", Source::Auth, plinth_auth::routes());
+        let auth = Mount::new("/auth/v1", Source::Auth, plinth_auth::routes(plinth_auth::AuthService::new()));
         let rest = plinth_rest::routes(plinth_rest::RestService::new());
         let rest = Mount::new("/rest/v1", Source::Rest, rest).with_foreign_pages();
         let mounts = Mounts::new(api::routes(platform.clone()), landing)

@@ -39,7 +39,7 @@ pub(in super::super) async fn serve() -> Outcome {
     })?;
     let settings = Loader::new().process_environment().load()?.settings;
     let project = super::project(target, PoolConfig::default(), keyset, settings)?;
-    listen(address, plinth_auth::routes().layer(Extension(project))).await
+    listen(address, plinth_auth::routes(plinth_auth::AuthService::new()).layer(Extension(project))).await
 }
 
 /// `JWT_KEYS` (private keys, one of which signs) and `JWT_SECRET` (auth contract §3.2).

@@ -1,0 +1,100 @@
+//! Settings of the auth service for one project (auth contract §12).
+//!
+//! In the full server they come from the settings tree, in `plinth serve auth` from the
+//! environment names of GoTrue.
+
+mod external;
+mod hooks;
+mod limits;
+mod mail;
+mod mfa;
+mod password;
+mod sessions;
+mod settings;
+mod sms;
+
+use std::time::Duration;
+
+use url::Url;
+
+pub(crate) use external::{
+    CustomProvidersConfig, ExternalConfig, LinkingDomains, OAuthServerConfig, ProviderConfig,
+};
+pub(crate) use hooks::{Hook, HookTarget, HooksConfig};
+pub(crate) use limits::{CaptchaConfig, CaptchaProvider, Rate, RateLimits};
+pub(crate) use mail::{MailConfig, SmtpConfig, TemplateSource};
+pub(crate) use mfa::{MfaConfig, PhoneFactorConfig, Switches, WebAuthnConfig};
+pub(crate) use password::{HibpConfig, PasswordConfig};
+pub(crate) use sessions::{RefreshConfig, RefreshTokens, SessionsConfig};
+pub(crate) use sms::{SmsConfig, SmsProvider, TestNumbers};
+
+use crate::request::redirect::AllowList;
+
+/// Everything that can be chosen about the service.
+#[derive(Debug, Clone)]
+pub struct AuthConfig {
+    /// Where mails and flows send people back to. `SITE_URL`
+    pub(crate) site_url: Url,
+    /// Other places they may be sent to. `URI_ALLOW_LIST`
+    pub(crate) redirects: AllowList,
+    /// Where clients reach the service; `None`: below the project's public URL.
+    /// `API_EXTERNAL_URL`
+    pub(crate) external_url: Option<String>,
+    /// Longest time for one request. `API_MAX_REQUEST_DURATION`
+    pub(crate) max_request_duration: Duration,
+    /// `not DISABLE_SIGNUP`
+    pub(crate) is_signup_enabled: bool,
+    pub(crate) jwt: JwtConfig,
+    pub(crate) sessions: SessionsConfig,
+    pub(crate) refresh: RefreshConfig,
+    pub(crate) password: PasswordConfig,
+    pub(crate) mail: MailConfig,
+    pub(crate) sms: SmsConfig,
+    pub(crate) external: ExternalConfig,
+    pub(crate) mfa: MfaConfig,
+    pub(crate) webauthn: WebAuthnConfig,
+    pub(crate) rates: RateLimits,
+    /// `SECURITY_CAPTCHA_*`; `None` while it is off.
+    pub(crate) captcha: Option<CaptchaConfig>,
+    pub(crate) hooks: HooksConfig,
+    pub(crate) oauth_server: OAuthServerConfig,
+    pub(crate) custom_providers: CustomProvidersConfig,
+    /// `SECURITY_MANUAL_LINKING_ENABLED`
+    pub(crate) is_manual_linking_enabled: bool,
+    /// `not AUDIT_LOG_DISABLE_POSTGRES`
+    pub(crate) is_audit_kept: bool,
+    /// Longest time for a call to another service. `INTERNAL_HTTP_TIMEOUT`
+    pub(crate) http_timeout: Duration,
+    /// `[plinth.account] self_delete`
+    pub(crate) self_delete: SelfDelete,
+    /// `[plinth.account] path`: where the account pages are, below the project's public URL.
+    pub(crate) account_path: String,
+    /// Whether old rows are removed from time to time. `DB_CLEANUP_ENABLED`
+    pub(crate) is_cleanup_enabled: bool,
+}
+
+/// Access tokens.
+#[derive(Debug, Clone)]
+pub(crate) struct JwtConfig {
+    /// `JWT_EXP`
+    pub(crate) lifetime: Duration,
+    /// `JWT_AUD`: who tokens are for.
+    pub(crate) audience: String,
+    /// `JWT_DEFAULT_GROUP_NAME`: the Postgres role of new users.
+    pub(crate) default_role: String,
+    /// `JWT_ADMIN_ROLES`
+    pub(crate) admin_roles: Vec<String>,
+    /// `JWT_ISSUER`; `None`: the service's own URL.
+    pub(crate) issuer: Option<String>,
+}
+
+/// What becomes of users who delete themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SelfDelete {
+    /// They cannot.
+    Off,
+    /// Their data is blanked, the row stays.
+    Soft,
+    /// The row goes.
+    Hard,
+}

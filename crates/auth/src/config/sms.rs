@@ -1,0 +1,93 @@
+//! Text messages: when they are sent, through whom, and with which words.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use plinth_token::Secret;
+use time::OffsetDateTime;
+
+/// `SMS_*`
+#[derive(Debug, Clone)]
+pub(crate) struct SmsConfig {
+    /// Numbers count as confirmed at once. `SMS_AUTOCONFIRM`
+    pub(crate) is_autoconfirmed: bool,
+    /// `SMS_MAX_FREQUENCY`
+    pub(crate) min_interval: Duration,
+    /// `SMS_OTP_EXP`
+    pub(crate) otp_lifetime: Duration,
+    /// `SMS_OTP_LENGTH`
+    pub(crate) otp_length: usize,
+    /// `SMS_TEMPLATE`
+    pub(crate) template: String,
+    /// `SMS_TEST_OTP`
+    pub(crate) test_numbers: TestNumbers,
+    /// `SMS_PROVIDER` and its settings; `None`: nobody delivers.
+    pub(crate) provider: Option<SmsProvider>,
+}
+
+/// Numbers with a fixed code, to which nothing is sent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TestNumbers {
+    /// Code by number, without `+`.
+    pub(crate) codes: BTreeMap<String, String>,
+    /// `SMS_TEST_OTP_VALID_UNTIL`
+    pub(crate) valid_until: Option<OffsetDateTime>,
+}
+
+impl TestNumbers {
+    /// The fixed code of this number, if it has one now.
+    pub(crate) fn code(&self, phone: &str, now: OffsetDateTime) -> Option<&str> {
+        let is_valid = self.valid_until.is_none_or(|until| now < until);
+        self.codes
+            .get(phone)
+            .filter(|_| is_valid)
+            .map(String::as_str)
+    }
+}
+
+/// Who delivers. `base_url` is the provider's own unless a test says otherwise.
+#[derive(Debug, Clone)]
+pub(crate) enum SmsProvider {
+    Twilio {
+        base_url: String,
+        account_sid: String,
+        auth_token: Secret,
+        message_service_sid: String,
+        content_sid: Option<String>,
+    },
+    /// Makes and checks the codes itself.
+    TwilioVerify {
+        base_url: String,
+        account_sid: String,
+        auth_token: Secret,
+        message_service_sid: String,
+    },
+    MessageBird {
+        base_url: String,
+        access_key: Secret,
+        originator: String,
+    },
+    Textlocal {
+        base_url: String,
+        api_key: Secret,
+        sender: String,
+    },
+    Vonage {
+        base_url: String,
+        api_key: String,
+        api_secret: Secret,
+        from: String,
+    },
+}
+
+impl SmsProvider {
+    /// As it stands in settings and in `/settings`.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Twilio { .. } => "twilio",
+            Self::TwilioVerify { .. } => "twilio_verify",
+            Self::MessageBird { .. } => "messagebird",
+            Self::Textlocal { .. } => "textlocal",
+            Self::Vonage { .. } => "vonage",
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `auth.mfa_factors`: what a user proves themselves with beside the first sign-in.
+
+use plinth_db::{DbError, Queries, Row};
+use serde::Serialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::wire_time;
+
+/// A second factor.
+#[derive(Debug, Clone)]
+pub(crate) struct Factor {
+    pub(crate) id: Uuid,
+    pub(crate) user_id: Uuid,
+    pub(crate) friendly_name: String,
+    pub(crate) kind: FactorKind,
+    pub(crate) is_verified: bool,
+    /// Of an authenticator app.
+    pub(crate) secret: Option<String>,
+    pub(crate) phone: String,
+    pub(crate) last_challenged_at: Option<OffsetDateTime>,
+    pub(crate) web_authn_credential: Option<Value>,
+    pub(crate) web_authn_aaguid: Option<Uuid>,
+    pub(crate) last_webauthn_challenge_data: Option<Value>,
+    pub(crate) created_at: OffsetDateTime,
+    pub(crate) updated_at: OffsetDateTime,
+}
+
+/// What the factor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FactorKind {
+    Totp,
+    Phone,
+    WebAuthn,
+}
+
+impl FactorKind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Totp => "totp",
+            Self::Phone => "phone",
+            Self::WebAuthn => "webauthn",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Totp, Self::Phone, Self::WebAuthn]
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+    }
+
+    /// How a session remembers it (§3.1).
+    pub(crate) fn amr(self) -> &'static str {
+        match self {
+            Self::Totp => "totp",
+            Self::Phone => "mfa/phone",
+            Self::WebAuthn => "mfa/webauthn",
+        }
+    }
+}
+
+/// What [`Factor::from_row`] reads, of a table that is called `f`.
+pub(crate) const COLUMNS: &str = "f.id, f.user_id, f.friendly_name,
+    f.factor_type::text as factor_type, f.status::text as status, f.secret, f.phone,
+    f.last_challenged_at, f.web_authn_credential, f.web_authn_aaguid,
+    f.last_webauthn_challenge_data, f.created_at, f.updated_at";
+
+impl Factor {
+    pub(crate) fn from_row(row: &Row) -> Result<Self, DbError> {
+        let text = |column: &str| -> Result<String, DbError> {
+            let value: Option<String> = row.try_get(column)?;
+            Ok(value.unwrap_or_default())
+        };
+        let kind = text("factor_type")?;
+        let kind = FactorKind::parse(&kind)
+            .ok_or_else(|| DbError::Misuse(format!("a factor of the unknown type {kind}")))?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            user_id: row.try_get("user_id")?,
+            friendly_name: text("friendly_name")?,
+            kind,
+            is_verified: text("status")? == "verified",
+            secret: row.try_get("secret")?,
+            phone: text("phone")?,
+            last_challenged_at: row.try_get("last_challenged_at")?,
+            web_authn_credential: row.try_get("web_authn_credential")?,
+            web_authn_aaguid: row.try_get("web_authn_aaguid")?,
+            last_webauthn_challenge_data: row.try_get("last_webauthn_challenge_data")?,
+            created_at: row.try_get("created_at")?,
+            updated_at: row.try_get("updated_at")?,
+        })
+    }
+}
+
+/// A factor as clients see one (§1.5): never its secret, never its credential.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct FactorBody {
+    id: Uuid,
+    #[serde(serialize_with = "wire_time::serialize")]
+    created_at: OffsetDateTime,
+    #[serde(serialize_with = "wire_time::serialize")]
+    updated_at: OffsetDateTime,
+    status: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    friendly_name: String,
+    factor_type: &'static str,
+    phone: String,
+    #[serde(with = "wire_time::option")]
+    last_challenged_at: Option<OffsetDateTime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    web_authn_aaguid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_webauthn_challenge_data: Option<Value>,
+}
+
+impl From<Factor> for FactorBody {
+    fn from(factor: Factor) -> Self {
+        Self {
+            id: factor.id,
+            created_at: factor.created_at,
+            updated_at: factor.updated_at,
+            status: match factor.is_verified {
+                true => "verified",
+                false => "unverified",
+            },
+            friendly_name: factor.friendly_name,
+            factor_type: factor.kind.as_str(),
+            phone: factor.phone,
+            last_challenged_at: factor.last_challenged_at,
+            web_authn_aaguid: factor.web_authn_aaguid,
+            last_webauthn_challenge_data: factor.last_webauthn_challenge_data,
+        }
+    }
+}
+
+/// All of a user's, oldest first.
+pub(crate) async fn list(db: &mut impl Queries, user: Uuid) -> Result<Vec<Factor>, DbError> {
+    let sql = format!(
+        "select {COLUMNS} from auth.mfa_factors f where f.user_id = $1 order by f.created_at, f.id"
+    );
+    let rows = db.query(&sql, &[&user]).await?;
+    rows.iter().map(Factor::from_row).collect()
+}
+
+/// Whether the user could reach aal2.
+pub(crate) async fn has_verified(db: &mut impl Queries, user: Uuid) -> Result<bool, DbError> {
+    let sql = "select 1 from auth.mfa_factors f where f.user_id = $1 and f.status = 'verified'
+               limit 1";
+    Ok(db.query_opt(sql, &[&user]).await?.is_some())
+}

@@ -1,0 +1,203 @@
+//! `auth.identities`: the ways in which a user signs in.
+
+use plinth_db::{DbError, Queries, Row};
+use serde::Serialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::Object;
+use crate::wire_time;
+
+/// One way in.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) id: Uuid,
+    /// The provider's name for the person; the user's id for `email` and `phone`.
+    pub(crate) provider_id: String,
+    pub(crate) user_id: Uuid,
+    pub(crate) provider: String,
+    /// What the provider says about the person.
+    pub(crate) data: Object,
+    /// Of `data`, lower-case.
+    pub(crate) email: String,
+    pub(crate) last_sign_in_at: Option<OffsetDateTime>,
+    pub(crate) created_at: OffsetDateTime,
+    pub(crate) updated_at: OffsetDateTime,
+}
+
+/// What [`Identity::from_row`] reads, of a table that is called `i`.
+pub(crate) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.identity_data,
+    i.email, i.last_sign_in_at, i.created_at, i.updated_at";
+
+impl Identity {
+    pub(crate) fn from_row(row: &Row) -> Result<Self, DbError> {
+        let data: Value = row.try_get("identity_data")?;
+        let email: Option<String> = row.try_get("email")?;
+        let created_at: Option<OffsetDateTime> = row.try_get("created_at")?;
+        let created_at = created_at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let updated_at: Option<OffsetDateTime> = row.try_get("updated_at")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            provider_id: row.try_get("provider_id")?,
+            user_id: row.try_get("user_id")?,
+            provider: row.try_get("provider")?,
+            data: match data {
+                Value::Object(data) => data,
+                _ => Object::new(),
+            },
+            email: email.unwrap_or_default(),
+            last_sign_in_at: row.try_get("last_sign_in_at")?,
+            created_at,
+            updated_at: updated_at.unwrap_or(created_at),
+        })
+    }
+
+    /// Whether the provider vouches for the address.
+    pub(crate) fn is_email_verified(&self) -> bool {
+        matches!(self.data.get("email_verified"), Some(Value::Bool(true)))
+    }
+}
+
+/// An identity as clients see one (§1.5).
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct IdentityBody {
+    identity_id: Uuid,
+    id: String,
+    user_id: Uuid,
+    #[serde(skip_serializing_if = "Object::is_empty")]
+    identity_data: Object,
+    provider: String,
+    #[serde(with = "wire_time::option", skip_serializing_if = "Option::is_none")]
+    last_sign_in_at: Option<OffsetDateTime>,
+    #[serde(serialize_with = "wire_time::serialize")]
+    created_at: OffsetDateTime,
+    #[serde(serialize_with = "wire_time::serialize")]
+    updated_at: OffsetDateTime,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    email: String,
+}
+
+impl From<Identity> for IdentityBody {
+    fn from(identity: Identity) -> Self {
+        Self {
+            identity_id: identity.id,
+            id: identity.provider_id,
+            user_id: identity.user_id,
+            identity_data: identity.data,
+            provider: identity.provider,
+            last_sign_in_at: identity.last_sign_in_at,
+            created_at: identity.created_at,
+            updated_at: identity.updated_at,
+            email: identity.email,
+        }
+    }
+}
+
+/// All of a user's, oldest first.
+pub(crate) async fn list(db: &mut impl Queries, user: Uuid) -> Result<Vec<Identity>, DbError> {
+    let sql = format!(
+        "select {COLUMNS} from auth.identities i where i.user_id = $1 order by i.created_at, i.id"
+    );
+    let rows = db.query(&sql, &[&user]).await?;
+    rows.iter().map(Identity::from_row).collect()
+}
+
+/// By the provider's name for the person.
+pub(crate) async fn find(
+    db: &mut impl Queries,
+    provider: &str,
+    provider_id: &str,
+) -> Result<Option<Identity>, DbError> {
+    let sql = format!(
+        "select {COLUMNS} from auth.identities i where i.provider_id = $1 and i.provider = $2"
+    );
+    let row = db.query_opt(&sql, &[&provider_id, &provider]).await?;
+    row.as_ref().map(Identity::from_row).transpose()
+}
+
+/// Adds a way in, signed in with now.
+pub(crate) async fn insert(
+    db: &mut impl Queries,
+    user: Uuid,
+    provider: &str,
+    provider_id: &str,
+    data: Object,
+    now: OffsetDateTime,
+) -> Result<Identity, DbError> {
+    let sql = format!(
+        "insert into auth.identities as i
+           (provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $5, $5)
+         returning {COLUMNS}"
+    );
+    let data = Value::Object(data);
+    let params: plinth_db::Params<'_> = &[&provider_id, &user, &data, &provider, &now];
+    let row = db.query_opt(&sql, params).await?;
+    let row = row.ok_or_else(|| DbError::Misuse("an insert gave no row".to_owned()))?;
+    Identity::from_row(&row)
+}
+
+/// Replaces what the provider says.
+pub(crate) async fn update_data(
+    db: &mut impl Queries,
+    identity: Uuid,
+    data: &Object,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let sql = "update auth.identities set identity_data = $2, updated_at = $3 where id = $1";
+    let data = Value::Object(data.clone());
+    db.execute(sql, &[&identity, &data, &now]).await?;
+    Ok(())
+}
+
+/// Changes some of what is said: `changes` on top of it.
+pub(crate) async fn merge_data(
+    db: &mut impl Queries,
+    identity: &Identity,
+    changes: &Object,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let mut data = identity.data.clone();
+    super::users::merge(&mut data, changes);
+    update_data(db, identity.id, &data, now).await
+}
+
+/// Marks that the person came in this way.
+pub(crate) async fn touch(
+    db: &mut impl Queries,
+    identity: Uuid,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let sql = "update auth.identities set last_sign_in_at = $2, updated_at = $2 where id = $1";
+    db.execute(sql, &[&identity, &now]).await?;
+    Ok(())
+}
+
+pub(crate) async fn delete(db: &mut impl Queries, identity: Uuid) -> Result<(), DbError> {
+    let sql = "delete from auth.identities where id = $1";
+    db.execute(sql, &[&identity]).await?;
+    Ok(())
+}
+
+/// Writes `provider` and `providers` of the user's `app_metadata` anew: by age of the identities.
+pub(crate) async fn recompute_providers(
+    db: &mut impl Queries,
+    user: &super::User,
+    now: OffsetDateTime,
+) -> Result<super::User, DbError> {
+    let identities = list(db, user.id).await?;
+    let mut providers: Vec<&str> = Vec::new();
+    for identity in &identities {
+        if !providers.contains(&identity.provider.as_str()) {
+            providers.push(&identity.provider);
+        }
+    }
+    let mut metadata = user.app_metadata.clone();
+    if let Some(first) = providers.first() {
+        metadata.insert("provider".to_owned(), (*first).into());
+    }
+    metadata.insert("providers".to_owned(), providers.into());
+    let metadata = Value::Object(metadata);
+    super::users::update(db, user.id, now, "raw_app_meta_data = $1", &[&metadata]).await
+}

@@ -1,0 +1,160 @@
+//! One-time tokens: digits that a person receives and shows once (auth contract §7.1).
+//!
+//! A token stands in two places: as a column of `auth.users`, which is compared when digits are
+//! typed, and as a row of `auth.one_time_tokens`, by which links are found. Both are written and
+//! cleared together.
+
+use aws_lc_rs::digest;
+use data_encoding::HEXLOWER;
+use plinth_db::{DbError, Queries};
+use subtle::ConstantTimeEq;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::{User, users};
+
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    Confirmation,
+    Reauthentication,
+    Recovery,
+    EmailChangeNew,
+    EmailChangeCurrent,
+    PhoneChange,
+}
+
+impl TokenKind {
+    /// As `auth.one_time_token_type` has it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmation => "confirmation_token",
+            Self::Reauthentication => "reauthentication_token",
+            Self::Recovery => "recovery_token",
+            Self::EmailChangeNew => "email_change_token_new",
+            Self::EmailChangeCurrent => "email_change_token_current",
+            Self::PhoneChange => "phone_change_token",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [
+            Self::Confirmation,
+            Self::Reauthentication,
+            Self::Recovery,
+            Self::EmailChangeNew,
+            Self::EmailChangeCurrent,
+            Self::PhoneChange,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+    }
+}
+
+/// Marks hashes of tokens that end in a code exchange.
+pub(crate) const PKCE_PREFIX: &str = "pkce_";
+
+/// What is stored instead of the digits.
+pub(crate) fn hash(address: &str, otp: &str) -> String {
+    let mut context = digest::Context::new(&digest::SHA224);
+    context.update(address.as_bytes());
+    context.update(otp.as_bytes());
+    HEXLOWER.encode(context.finish().as_ref())
+}
+
+/// Whether what is stored belongs to these digits; without and with [`PKCE_PREFIX`].
+pub(crate) fn is_hash_of(stored: &str, address: &str, otp: &str) -> bool {
+    let stored = stored.strip_prefix(PKCE_PREFIX).unwrap_or(stored);
+    let wanted = hash(address, otp);
+    !stored.is_empty() && bool::from(stored.as_bytes().ct_eq(wanted.as_bytes()))
+}
+
+/// The row by which links find the token; an earlier one of the kind goes.
+pub(crate) async fn put(
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+    relates_to: &str,
+    token_hash: &str,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let sql = "insert into auth.one_time_tokens
+                 (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+               values ($1, $2, $3::text::auth.one_time_token_type, $4, $5,
+                 $6::timestamptz at time zone 'utc', $6::timestamptz at time zone 'utc')
+               on conflict (user_id, token_type) do update
+                 set token_hash = excluded.token_hash, relates_to = excluded.relates_to,
+                   updated_at = excluded.updated_at";
+    let id = crate::random::uuid();
+    db.execute(
+        sql,
+        &[&id, &user, &kind.as_str(), &token_hash, &relates_to, &now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whose token of one of these kinds this is.
+pub(crate) async fn find(
+    db: &mut impl Queries,
+    token_hash: &str,
+    kinds: &[TokenKind],
+) -> Result<Option<(Uuid, TokenKind)>, DbError> {
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    let sql = "select t.user_id, t.token_type::text as token_type from auth.one_time_tokens t
+               where t.token_hash = $1 and t.token_type::text = any($2)
+               limit 1";
+    let Some(row) = db.query_opt(sql, &[&token_hash, &kinds]).await? else {
+        return Ok(None);
+    };
+    let kind: String = row.try_get("token_type")?;
+    let user: Uuid = row.try_get("user_id")?;
+    Ok(TokenKind::parse(&kind).map(|kind| (user, kind)))
+}
+
+/// Takes back one token of the user; its column is the caller's to clear.
+pub(crate) async fn delete(
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+) -> Result<(), DbError> {
+    let sql = "delete from auth.one_time_tokens
+               where user_id = $1 and token_type = $2::text::auth.one_time_token_type";
+    db.execute(sql, &[&user, &kind.as_str()]).await?;
+    Ok(())
+}
+
+/// Takes back every token of the user, in both places.
+pub(crate) async fn clear_all(
+    db: &mut impl Queries,
+    user: Uuid,
+    now: OffsetDateTime,
+) -> Result<User, DbError> {
+    let sql = "delete from auth.one_time_tokens where user_id = $1";
+    db.execute(sql, &[&user]).await?;
+    let columns = "confirmation_token = '', recovery_token = '', email_change_token_new = '',
+                   email_change_token_current = '', phone_change_token = '',
+                   reauthentication_token = ''";
+    users::update(db, user, now, columns, &[]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_that_of_address_and_digits() {
+        let stored = hash("ann@mail.dev", "123456");
+
+        assert_eq!(stored.len(), 56);
+        assert!(is_hash_of(&stored, "ann@mail.dev", "123456"));
+        assert!(is_hash_of(
+            &format!("pkce_{stored}"),
+            "ann@mail.dev",
+            "123456"
+        ));
+        assert!(!is_hash_of(&stored, "ann@mail.dev", "123457"));
+        assert!(!is_hash_of(&stored, "eve@mail.dev", "123456"));
+        assert!(!is_hash_of("", "ann@mail.dev", "123456"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Everything random that the service hands out.
+
+use data_encoding::{BASE64URL_NOPAD, Specification};
+use std::sync::LazyLock;
+use uuid::Uuid;
+
+/// Fresh random bytes.
+pub(crate) fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    aws_lc_rs::rand::fill(&mut bytes)
+        .expect("the system's random generator either answers or ends the process");
+    bytes
+}
+
+/// A fresh identifier.
+pub(crate) fn uuid() -> Uuid {
+    uuid::Builder::from_random_bytes(bytes()).into_uuid()
+}
+
+/// A text for URLs that holds `N` random bytes.
+pub(crate) fn url_text<const N: usize>() -> String {
+    BASE64URL_NOPAD.encode(&bytes::<N>())
+}
+
+/// Decimal digits, each as likely as the next.
+pub(crate) fn digits(length: usize) -> String {
+    let mut digits = String::with_capacity(length);
+    while digits.len() < length {
+        // 250 is the largest multiple of ten that fits: beyond it some digits were likelier.
+        let fair = bytes::<16>().into_iter().filter(|byte| *byte < 250);
+        digits.extend(fair.map(|byte| char::from(b'0' + byte % 10)));
+    }
+    digits.truncate(length);
+    digits
+}
+
+/// A refresh token of the older kind: twelve characters of `[a-z2-7]`.
+pub(crate) fn short_token() -> String {
+    static LOWER_BASE32: LazyLock<data_encoding::Encoding> = LazyLock::new(|| {
+        let mut alphabet = Specification::new();
+        alphabet
+            .symbols
+            .push_str("abcdefghijklmnopqrstuvwxyz234567");
+        alphabet.encoding().expect("thirty-two different symbols")
+    });
+    let mut token = LOWER_BASE32.encode(&bytes::<8>());
+    token.truncate(12);
+    token
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_the_form_that_clients_know() {
+        let token = short_token();
+        assert_eq!(token.len(), 12);
+        let allowed = |c: char| c.is_ascii_lowercase() || ('2'..='7').contains(&c);
+        assert!(token.chars().all(allowed), "{token}");
+    }
+
+    #[test]
+    fn codes_have_the_length_asked_for() {
+        for length in 1..=10 {
+            let code = digits(length);
+            assert_eq!(code.len(), length);
+            assert!(code.bytes().all(|byte| byte.is_ascii_digit()), "{code}");
+        }
+    }
+}

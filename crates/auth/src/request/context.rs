@@ -1,0 +1,158 @@
+//! One request: which service and project it is for, whose it is, and where it wants to end.
+
+use std::{net::IpAddr, sync::Arc};
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use http::{HeaderMap, Uri, header};
+use plinth_project::{
+    ClientAddress, Project, PublicUrl, Service, ServiceConnection, ServiceTransaction,
+};
+use time::OffsetDateTime;
+
+use crate::{AuthConfig, AuthError, AuthService, service::ProjectState};
+
+/// What every handler starts from. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) service: AuthService,
+    pub(crate) project: Project,
+    /// What the service remembers of the project between requests.
+    pub(crate) state: Arc<ProjectState>,
+    pub(crate) config: Arc<AuthConfig>,
+    /// One time for everything that the request does.
+    pub(crate) now: OffsetDateTime,
+    pub(crate) client: ClientInfo,
+    /// Where clients reach this service, without a slash at its end.
+    pub(crate) external_url: String,
+    /// Where the project's account pages are, without a slash at its end.
+    pub(crate) account_url: String,
+    /// The host that a trusted setting may let mails name.
+    pub(crate) forwarded_host: Option<String>,
+    /// `X-JWT-AUD`
+    pub(crate) asked_audience: Option<String>,
+    /// Where the request would like people to be sent, the strongest wish first.
+    wishes: Vec<String>,
+}
+
+/// Who sent the request.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientInfo {
+    pub(crate) ip: IpAddr,
+    pub(crate) user_agent: String,
+    /// What limits count by.
+    pub(crate) rate_key: String,
+}
+
+impl Context {
+    /// A privileged connection, for one statement or several that need not go together.
+    pub(crate) async fn db(&self) -> Result<ServiceConnection, AuthError> {
+        Ok(self.project.db.as_service(Service::Auth).await?)
+    }
+
+    /// A privileged transaction.
+    pub(crate) async fn begin(&self) -> Result<ServiceTransaction, AuthError> {
+        Ok(self.project.db.begin_as_service(Service::Auth).await?)
+    }
+
+    /// The first wish that may be granted, else the site (§1.4). Never an error.
+    pub(crate) fn redirect_to(&self) -> String {
+        let mut wishes = self.wishes.iter();
+        wishes
+            .find(|wish| self.may_redirect_to(wish))
+            .cloned()
+            .unwrap_or_else(|| self.config.site_url.to_string())
+    }
+
+    /// Whether people may be sent there (§6.3).
+    pub(crate) fn may_redirect_to(&self, url: &str) -> bool {
+        let config = &self.config;
+        config
+            .redirects
+            .allows(url, &config.site_url, &self.account_url)
+    }
+
+    /// The audience that users are looked up by.
+    pub(crate) fn audience(&self) -> &str {
+        let asked = self.asked_audience.as_deref();
+        asked.unwrap_or(&self.config.jwt.audience)
+    }
+
+    /// `iss` of tokens, and the base of the discovery document.
+    pub(crate) fn issuer(&self) -> &str {
+        let configured = self.config.jwt.issuer.as_deref();
+        configured.unwrap_or(&self.external_url)
+    }
+}
+
+impl FromRequestParts<AuthService> for Context {
+    type Rejection = AuthError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &AuthService,
+    ) -> Result<Self, AuthError> {
+        if let Some(context) = parts.extensions.get::<Context>() {
+            return Ok(context.clone());
+        }
+        let Some(project) = parts.extensions.get::<Project>().cloned() else {
+            return Err(AuthError::internal("Unexpected failure", "no project"));
+        };
+        let config = service.config(&project);
+        let base = parts.extensions.get::<PublicUrl>();
+        let base = base.map_or("", PublicUrl::as_str);
+        let external_url = match &config.external_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("{base}/auth/v1"),
+        };
+        let account_url = format!("{base}{}", config.account_path.trim_end_matches('/'));
+        let context = Self {
+            state: service.state(&project),
+            now: service.clock().now(),
+            client: ClientInfo::read(parts, &config),
+            external_url,
+            account_url,
+            forwarded_host: text(&parts.headers, "x-forwarded-host"),
+            asked_audience: text(&parts.headers, "x-jwt-aud"),
+            wishes: wishes(&parts.headers, &parts.uri),
+            service: service.clone(),
+            project,
+            config,
+        };
+        // Extractors that need one too, such as [`super::SignedIn`], must not make another.
+        parts.extensions.insert(context.clone());
+        Ok(context)
+    }
+}
+
+impl ClientInfo {
+    fn read(parts: &Parts, config: &AuthConfig) -> Self {
+        let address = parts.extensions.get::<ClientAddress>();
+        let ip = address.map_or(IpAddr::from([0, 0, 0, 0]), |address| address.ip);
+        let named = config.rates.client_header.as_ref().and_then(|name| {
+            let value = parts.headers.get(name)?.to_str().ok()?;
+            let first = value.split(',').next()?.trim();
+            (!first.is_empty()).then(|| first.to_owned())
+        });
+        Self {
+            ip,
+            user_agent: text(&parts.headers, "user-agent").unwrap_or_default(),
+            rate_key: named.unwrap_or_else(|| ip.to_string()),
+        }
+    }
+}
+
+fn wishes(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
+    let asked = uri.query().and_then(|query| {
+        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+        pairs.find_map(|(name, value)| (name == "redirect_to").then(|| value.into_owned()))
+    });
+    let header = text(headers, "redirect_to");
+    let referer = text(headers, header::REFERER.as_str());
+    let wishes = [header, asked, referer].into_iter().flatten();
+    wishes.filter(|wish| !wish.is_empty()).collect()
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    let value = headers.get(name)?.to_str().ok()?;
+    (!value.is_empty()).then(|| value.to_owned())
+}

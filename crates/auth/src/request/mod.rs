@@ -1,0 +1,13 @@
+//! What a request says, before anything is done about it.
+
+mod bearer;
+mod body;
+pub(crate) mod contact;
+mod context;
+mod pkce;
+pub(crate) mod redirect;
+
+pub(crate) use bearer::{Admin, SignedIn, require_key};
+pub(crate) use body::{Input, MetaSecurity};
+pub(crate) use context::{ClientInfo, Context};
+pub(crate) use pkce::{Challenge, ChallengeMethod};

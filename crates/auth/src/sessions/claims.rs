@@ -1,0 +1,75 @@
+//! What an access token says (auth contract §3.1).
+
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+
+use crate::{
+    model::{
+        Object, Session, User,
+        sessions::{Aal, AmrClaim},
+    },
+    request::Context,
+};
+
+/// The claims and when they end.
+pub(super) struct Claims {
+    pub(super) object: Object,
+    pub(super) expires_at: OffsetDateTime,
+}
+
+/// Of a session, from the row of its user as it is now. `has_factor`: whether the user could
+/// reach aal2.
+pub(super) fn claims(
+    context: &Context,
+    user: &User,
+    session: &Session,
+    amr: &[AmrClaim],
+    has_factor: bool,
+) -> Claims {
+    let config = &context.config;
+    let mut expires_at = context.now + config.jwt.lifetime;
+    if let Some(allowed) = config.sessions.allow_low_aal
+        && has_factor
+        && session.aal == Aal::Aal1
+    {
+        expires_at = expires_at.min(session.created_at + allowed);
+    }
+    let mut claims = json!({
+        "iss": context.issuer(),
+        "sub": user.id,
+        "aud": user.aud,
+        "exp": expires_at.unix_timestamp(),
+        "iat": context.now.unix_timestamp(),
+        "email": user.email,
+        "phone": user.phone,
+        "app_metadata": user.app_metadata,
+        "user_metadata": user.user_metadata,
+        "role": user.role,
+        "aal": session.aal.as_str(),
+        "amr": amr.iter().map(|claim| amr_entry(claim, user)).collect::<Vec<_>>(),
+        "session_id": session.id,
+        "is_anonymous": user.is_anonymous,
+    });
+    if let Some(client) = session.oauth_client_id {
+        claims["client_id"] = json!(client);
+    }
+    if let Some(scopes) = &session.scopes {
+        claims["scope"] = json!(scopes);
+    }
+    let Value::Object(object) = claims else {
+        unreachable!("the macro was given an object");
+    };
+    Claims { object, expires_at }
+}
+
+fn amr_entry(claim: &AmrClaim, user: &User) -> Value {
+    let mut entry = json!({ "method": claim.method, "timestamp": claim.at.unix_timestamp() });
+    // Which company vouched for the person.
+    if claim.method == "sso/saml"
+        && let Some(Value::String(provider)) = user.app_metadata.get("provider")
+        && let Some(id) = provider.strip_prefix("sso:")
+    {
+        entry["provider"] = json!(id);
+    }
+    entry
+}

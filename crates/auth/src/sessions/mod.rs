@@ -1,0 +1,14 @@
+//! Signing in and staying so: sessions, access tokens, refresh tokens (auth contract §3).
+
+mod chained;
+mod claims;
+mod counted;
+mod issue;
+mod refresh;
+mod validity;
+
+pub(crate) use issue::{Method, SignIn, TokenBody, TokenHeaders, issue_access_token, sign_in};
+pub(crate) use refresh::refresh;
+pub(crate) use validity::check_valid;
+
+pub(crate) use chained::rotate_for_mfa as rotate_chained;

@@ -1,0 +1,302 @@
+//! Refresh: a token is exchanged for the next (auth contract §3.3).
+//!
+//! The active token is replaced by its child. Its parent may be shown once more, because a client
+//! can lose our answer; an older one, past the reuse interval, revokes the family. Token and
+//! session are locked before anything is decided, and nothing slow happens under the lock.
+
+use std::time::Duration;
+
+use plinth_db::Queries;
+use plinth_project::ServiceTransaction;
+use serde_json::Value;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{
+    TokenBody, TokenHeaders, chained, check_valid, counted, counted::CountedToken,
+    issue::issue_access_token,
+};
+use crate::{
+    AuthError,
+    audit::{self, Action},
+    config::RefreshTokens,
+    error::Code,
+    model::{Session, User, sessions},
+    rate_limit::{self, Bucket},
+    request::Context,
+};
+
+/// How long to wait for somebody else who is refreshing the same session.
+const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY_AFTER: Duration = Duration::from_millis(10);
+
+/// Exchanges a token. `client` is the application that asks, which must be the session's.
+pub(crate) async fn refresh(
+    context: &Context,
+    token: &str,
+    client: Option<Uuid>,
+) -> Result<TokenBody, AuthError> {
+    let counted = match token.len() {
+        12 if is_chained(token) => None,
+        13.. => Some(CountedToken::parse(token).ok_or_else(malformed)?),
+        _ => return Err(malformed()),
+    };
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let attempt = Attempt {
+            context,
+            client,
+            tx: context.begin().await?,
+        };
+        let outcome = match &counted {
+            None => attempt.chained(token).await?,
+            Some(counted) => attempt.counted(counted).await?,
+        };
+        match outcome {
+            Outcome::Tokens(body) => return Ok(*body),
+            Outcome::Locked if Instant::now() < deadline => {
+                // Not all at the same moment again.
+                let jitter = u64::from(crate::random::bytes::<1>()[0] % 20);
+                tokio::time::sleep(RETRY_AFTER + Duration::from_millis(jitter)).await;
+            }
+            Outcome::Locked => {
+                return Err(AuthError::new(
+                    409,
+                    Code::Conflict,
+                    "Too many concurrent token refresh requests on the same session or refresh \
+                     token",
+                ));
+            }
+        }
+    }
+}
+
+fn is_chained(token: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    token.bytes().all(is_allowed)
+}
+
+enum Outcome {
+    Tokens(Box<TokenBody>),
+    Locked,
+}
+
+struct Attempt<'a> {
+    context: &'a Context,
+    client: Option<Uuid>,
+    tx: ServiceTransaction,
+}
+
+/// What the client gets instead of its token.
+struct Replacement {
+    token: String,
+    is_rotated: bool,
+    reuse_cause: Option<&'static str>,
+}
+
+impl Attempt<'_> {
+    async fn chained(mut self, token: &str) -> Result<Outcome, AuthError> {
+        let now = self.context.now;
+        let (found, session, user) = match chained::lock(&mut self.tx, token).await? {
+            chained::Found::Nothing => return Err(self.unknown_token()),
+            chained::Found::WithoutSession => return Err(no_session()),
+            chained::Found::Locked => return self.give_way().await,
+            chained::Found::Token(found) => *found,
+        };
+        self.check(&session, &user).await?;
+        if !found.is_revoked {
+            chained::revoke(&mut self.tx, &found, now).await?;
+            self.audit(&user, Action::TokenRevoked).await?;
+            let token = match self.is_upgraded(&session) {
+                true => counted::first(&mut self.tx, session.id).await?,
+                false => {
+                    let parent = Some(found.token.as_str());
+                    chained::insert(&mut self.tx, user.id, session.id, parent, now).await?
+                }
+            };
+            return self
+                .finish(session, user, Replacement::rotated(token))
+                .await;
+        }
+        let active = chained::find_active(&mut self.tx, session.id).await?;
+        if let Some((active, Some(parent))) = &active
+            && *parent == found.token
+        {
+            let same = Replacement::reused(active.clone(), "parent_of_active");
+            return self.finish(session, user, same).await;
+        }
+        let interval = self.context.config.refresh.reuse_interval;
+        if active.is_some() && now <= found.updated_at + interval {
+            let parent = Some(found.token.as_str());
+            let token = chained::insert(&mut self.tx, user.id, session.id, parent, now).await?;
+            return self
+                .finish(session, user, Replacement::rotated(token))
+                .await;
+        }
+        if self.context.config.refresh.is_rotation_enabled {
+            chained::revoke_all(&mut self.tx, session.id, now).await?;
+            self.audit(&user, Action::TokenRevoked).await?;
+        }
+        // The revocation must last although the request fails.
+        self.tx.commit().await?;
+        Err(already_used())
+    }
+
+    async fn counted(mut self, token: &CountedToken) -> Result<Outcome, AuthError> {
+        let Some((session, user)) = counted::lock(&mut self.tx, token.session).await? else {
+            return match sessions::find(&mut self.tx, token.session).await? {
+                Some(_) => self.give_way().await,
+                None => Err(self.unknown_token()),
+            };
+        };
+        let key = session.refresh_token_hmac_key.clone();
+        let key = key.filter(|key| token.is_signed_with(key));
+        let (Some(key), Some(counter)) = (key, session.refresh_token_counter) else {
+            return Err(self.unknown_token());
+        };
+        self.check(&session, &user).await?;
+        let render = |counter| counted::render(session.id, &key, counter).ok_or_else(malformed);
+        let replacement = match counter - token.counter {
+            ..0 => return Err(malformed()),
+            0 => {
+                counted::set_counter(&mut self.tx, session.id, counter + 1).await?;
+                Replacement::rotated(render(counter + 1)?)
+            }
+            behind if self.may_reuse(&session, behind) => {
+                Replacement::reused(render(counter)?, "reuse_interval")
+            }
+            _ => {
+                if self.context.config.refresh.is_rotation_enabled {
+                    sessions::delete(&mut self.tx, session.id).await?;
+                    self.audit(&user, Action::TokenRevoked).await?;
+                }
+                self.tx.commit().await?;
+                return Err(already_used());
+            }
+        };
+        self.finish(session, user, replacement).await
+    }
+
+    fn may_reuse(&self, session: &Session, behind: i64) -> bool {
+        let rules = &self.context.config.refresh;
+        let last = session.refreshed_at.unwrap_or(session.created_at);
+        behind == 1 || rules.is_reuse_allowed || self.context.now < last + rules.reuse_interval
+    }
+
+    /// Whether this session moves on to the newer kind of tokens; the same answer every time.
+    fn is_upgraded(&self, session: &Session) -> bool {
+        let rules = &self.context.config.refresh;
+        let share = session.id.as_u128() % 100;
+        rules.tokens == RefreshTokens::Counted && share < u128::from(rules.upgrade_percentage)
+    }
+
+    /// What is wrong with the session, whatever the token.
+    async fn check(&mut self, session: &Session, user: &User) -> Result<(), AuthError> {
+        rate_limit::check_by(self.context, Bucket::TokenRefresh, &session.id.to_string())?;
+        if user.is_banned(self.context.now) {
+            let message = "Invalid Refresh Token: User Banned";
+            return Err(AuthError::new(400, Code::UserBanned, message));
+        }
+        check_valid(self.context, &mut self.tx, session, user, 400).await?;
+        match session.oauth_client_id == self.client {
+            true => Ok(()),
+            false => Err(AuthError::oauth(
+                "invalid_client",
+                "The refresh token belongs to another client",
+            )),
+        }
+    }
+
+    /// Those who guess are held back by their address.
+    fn unknown_token(&self) -> AuthError {
+        let limited = rate_limit::check(self.context, Bucket::TokenRefresh).err();
+        limited.unwrap_or_else(|| {
+            AuthError::new(
+                400,
+                Code::RefreshTokenNotFound,
+                "Invalid Refresh Token: Refresh Token Not Found",
+            )
+        })
+    }
+
+    async fn give_way(self) -> Result<Outcome, AuthError> {
+        self.tx.rollback().await?;
+        Ok(Outcome::Locked)
+    }
+
+    async fn audit(&mut self, user: &User, action: Action) -> Result<(), AuthError> {
+        audit::write(self.context, &mut self.tx, user, action, Value::Null).await
+    }
+
+    async fn finish(
+        mut self,
+        session: Session,
+        user: User,
+        replacement: Replacement,
+    ) -> Result<Outcome, AuthError> {
+        self.audit(&user, Action::TokenRefreshed).await?;
+        let sql = "update auth.sessions
+                   set refreshed_at = $2::timestamptz at time zone 'utc', updated_at = $2,
+                     user_agent = $3, ip = $4::text::inet
+                   where id = $1";
+        let client = &self.context.client;
+        let ip = client.ip.to_string();
+        let params: plinth_db::Params<'_> =
+            &[&session.id, &self.context.now, &client.user_agent, &ip];
+        self.tx.execute(sql, params).await?;
+        let mut body = issue_access_token(
+            self.context,
+            &mut self.tx,
+            user,
+            &session,
+            replacement.token,
+            "token_refresh",
+        )
+        .await?;
+        body.headers = TokenHeaders {
+            session_id: Some(session.id),
+            is_rotated: Some(replacement.is_rotated),
+            reuse_cause: replacement.reuse_cause,
+        };
+        self.tx.commit().await?;
+        Ok(Outcome::Tokens(Box::new(body)))
+    }
+}
+
+impl Replacement {
+    fn rotated(token: String) -> Self {
+        Self {
+            token,
+            is_rotated: true,
+            reuse_cause: None,
+        }
+    }
+
+    fn reused(token: String, cause: &'static str) -> Self {
+        Self {
+            token,
+            is_rotated: false,
+            reuse_cause: Some(cause),
+        }
+    }
+}
+
+fn malformed() -> AuthError {
+    AuthError::invalid("Refresh token is not valid")
+}
+
+fn no_session() -> AuthError {
+    AuthError::new(
+        400,
+        Code::SessionNotFound,
+        "Invalid Refresh Token: No Valid Session Found",
+    )
+}
+
+fn already_used() -> AuthError {
+    AuthError::new(
+        400,
+        Code::RefreshTokenAlreadyUsed,
+        "Invalid Refresh Token: Already Used",
+    )
+}

@@ -1,0 +1,3 @@
+/// Counts wrong codes.
+#[derive(Default)]
+pub(crate) struct WrongCodes;
