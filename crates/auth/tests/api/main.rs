@@ -1,0 +1,4 @@
+//! The auth service against a real Postgres, request by request.
+
+mod support;
+mod system;

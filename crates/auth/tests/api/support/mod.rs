@@ -1,0 +1,213 @@
+//! A database, the service over it, requests and whole answers.
+
+mod call;
+mod reply;
+
+use std::{net::IpAddr, time::Duration};
+
+use axum::{Extension, Router};
+use http::{Method, Request};
+use plinth_auth::{AuthService, Clock, routes};
+use plinth_db::PoolConfig;
+use plinth_log::LogStore;
+use plinth_project::{
+    ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
+    PublicUrl,
+};
+use plinth_settings::{Loader, SettingsHandle};
+use plinth_testkit::TestDatabase;
+use plinth_token::{ApiKeyKind, KeySet, credential_hash};
+use serde_json::{Value, json};
+use tokio_postgres::{Client, types::ToSql};
+
+pub(crate) use call::Call;
+pub(crate) use reply::Reply;
+
+pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
+pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
+pub(crate) const PUBLIC_URL: &str = "http://api.test";
+
+/// The service over one database of its own, with a clock of its own.
+pub(crate) struct Api {
+    router: Router,
+    clock: Clock,
+    pub(crate) db: TestDatabase,
+}
+
+impl Api {
+    /// With these settings (`("auth.enable_signup", "false")`) and the defaults for the rest. The
+    /// site is at `http://localhost:3000`; addresses count as confirmed at once unless
+    /// `auth.email.enable_confirmations` says otherwise.
+    pub(crate) async fn start(settings: &[(&str, &str)]) -> Self {
+        Self::with_keys(settings, legacy_keys()).await
+    }
+
+    /// The same with other signing keys.
+    pub(crate) async fn with_keys(settings: &[(&str, &str)], keyset: KeySet) -> Self {
+        let db = TestDatabase::create().await;
+        let clock = Clock::default();
+        let loader = [("auth.site_url", "http://localhost:3000")]
+            .iter()
+            .chain(settings)
+            .fold(Loader::new(), |loader, (name, value)| {
+                loader.command_line(*name, *value)
+            });
+        let router = router(project(&db, loader, keyset), clock.clone());
+        Self { router, clock, db }
+    }
+
+    /// Lets time pass.
+    pub(crate) fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// The time that the service sees.
+    pub(crate) fn now(&self) -> time::OffsetDateTime {
+        self.clock.now()
+    }
+
+    pub(crate) fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// Carries the publishable key and asks for the dated version of errors, as supabase-js does.
+    pub(crate) fn call(&self, method: Method, path: &str) -> Call {
+        Call::new(self.router.clone(), method, path)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Call {
+        self.call(Method::GET, path)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: Value) -> Call {
+        self.call(Method::POST, path).json(&body)
+    }
+
+    pub(crate) fn put(&self, path: &str, body: Value) -> Call {
+        self.call(Method::PUT, path).json(&body)
+    }
+
+    pub(crate) fn patch(&self, path: &str, body: Value) -> Call {
+        self.call(Method::PATCH, path).json(&body)
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Call {
+        self.call(Method::DELETE, path)
+    }
+
+    /// Signs somebody up who is confirmed at once; the whole token answer.
+    pub(crate) async fn sign_up(&self, email: &str, password: &str) -> Value {
+        let body = json!({ "email": email, "password": password });
+        let reply = self.post("/signup", body).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply.json()
+    }
+
+    /// A connection of the superuser.
+    pub(crate) async fn admin(&self) -> Client {
+        self.db.admin().await
+    }
+
+    /// Runs statements as the superuser.
+    pub(crate) async fn execute(&self, sql: &str) {
+        let done = self.admin().await.batch_execute(sql).await;
+        done.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+    }
+
+    /// One value that a query of one row gives, as JSON: `select to_jsonb(…)`.
+    pub(crate) async fn value(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Value {
+        let row = self.admin().await.query_one(sql, params).await;
+        let row = row.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+        row.get::<_, Option<Value>>(0).unwrap_or(Value::Null)
+    }
+
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        let row = self.admin().await.query_one(sql, &[]).await;
+        row.unwrap_or_else(|error| panic!("{error:?}: {sql}"))
+            .get(0)
+    }
+
+    /// Names of the actions in the audit log, oldest first.
+    pub(crate) async fn audit(&self) -> Vec<String> {
+        let sql = "select payload->>'action' from auth.audit_log_entries order by created_at, ctid";
+        let rows = self.admin().await.query(sql, &[]).await;
+        let rows = rows.expect("the log can be read");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Mails of the development mailbox, oldest first, each a row as JSON.
+    pub(crate) async fn mails(&self) -> Vec<Value> {
+        let sql = "select to_jsonb(m) from plinth.mailbox m order by id";
+        let rows = self.admin().await.query(sql, &[]).await;
+        let rows = rows.expect("the mailbox can be read");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+fn legacy_keys() -> KeySet {
+    let keys = KeySet::builder().legacy_secret(SECRET).build();
+    keys.expect("a good secret")
+}
+
+fn project(db: &TestDatabase, settings: Loader, keyset: KeySet) -> Project {
+    let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
+    let keys = ProjectKeys {
+        keyset,
+        api_keys: [(credential_hash(PUBLISHABLE_KEY), key.into())].into(),
+        disabled_legacy: Vec::new(),
+    };
+    let settings = settings.load().expect("good settings").settings;
+    let (logs, _writer) =
+        LogStore::open(std::env::temp_dir(), plinth_log::Config::default()).expect("a log store");
+    Project::new(
+        ProjectRef::generate(),
+        ProjectKind::Default,
+        ProjectDb::alone(
+            db.target().options("-c role=supabase_auth_admin"),
+            PoolConfig::default(),
+        ),
+        keys,
+        SettingsHandle::new(settings),
+        logs,
+    )
+}
+
+/// The service behind what the gateway of the full server does.
+fn router(project: Project, clock: Clock) -> Router {
+    let gateway = (project.clone(), clock.clone());
+    routes(AuthService::with_clock(clock))
+        .layer(axum::middleware::map_request(move |request| {
+            let (project, clock) = gateway.clone();
+            async move { as_gateway(&project, &clock, request) }
+        }))
+        .layer(Extension(project))
+        .layer(Extension(PublicUrl::new(PUBLIC_URL)))
+}
+
+/// Reads credentials and the client's address, which tests send as a header.
+fn as_gateway<B>(project: &Project, clock: &Clock, mut request: Request<B>) -> Request<B> {
+    let now = clock.now().unix_timestamp();
+    let credentials = Credentials::read(project, request.headers(), None, now);
+    let shown = request.headers().get("x-test-client");
+    let shown = shown.and_then(|value| value.to_str().ok()?.parse().ok());
+    let ip = shown.unwrap_or(IpAddr::from([127, 0, 0, 1]));
+    let address = ClientAddress { ip, peer: ip };
+    request.extensions_mut().insert(credentials);
+    request.extensions_mut().insert(address);
+    request
+}
+
+/// A token with these claims, signed with the project's secret.
+pub(crate) fn sign(claims: &Value) -> String {
+    let Value::Object(claims) = claims else {
+        panic!("claims are an object");
+    };
+    legacy_keys().sign(claims).expect("a signed token")
+}
+
+/// The claims that a token of ours holds.
+pub(crate) fn claims(token: &str) -> Value {
+    let payload = token.split('.').nth(1).expect("a token of three parts");
+    let bytes = data_encoding::BASE64URL_NOPAD.decode(payload.as_bytes());
+    serde_json::from_slice(&bytes.expect("base64url")).expect("JSON")
+}
