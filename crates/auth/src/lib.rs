@@ -4,6 +4,7 @@
 //! `routes.rs` lists every endpoint. A folder is a section of the contract; `model/` holds the
 //! rows that they share, `sessions/` the making and refreshing of tokens.
 
+mod accounts;
 mod audit;
 mod captcha;
 mod clock;
@@ -11,20 +12,29 @@ mod code;
 mod config;
 mod error;
 mod hooks;
+mod logout;
 mod mail;
+mod messages;
 mod model;
 mod oauth;
+mod otp;
 mod outgoing;
 mod password;
 mod random;
 mod rate_limit;
+mod recover;
+mod redirect;
+mod removal;
 mod request;
 mod routes;
 pub mod schema;
 mod service;
 mod sessions;
+mod signup;
 mod sms;
 mod system;
+mod token;
+mod user;
 mod verify;
 mod wire_time;
 

@@ -1,18 +1,27 @@
 //! Every auth route, in the order of the wire contract.
 
-use axum::{Router, middleware, routing::get};
+use axum::{
+    Router, middleware,
+    routing::{delete, get, post},
+};
 
 use crate::{
     AuthError, AuthService,
     error::{Code, render_errors},
+    logout::logout,
+    otp, recover,
+    request::require_key,
+    signup::sign_up,
     system,
+    token::token,
+    user, verify,
 };
 
 /// The service; one value serves all projects.
 pub fn routes(service: AuthService) -> Router {
-    Router::new()
-        .route("/health", get(system::health))
-        .route("/.well-known/jwks.json", get(system::jwks))
+    let key = middleware::from_fn_with_state(service.clone(), require_key);
+    open()
+        .merge(keyed().layer(key))
         .fallback(async || AuthError::new(404, Code::Unknown, "Requested path is invalid"))
         .method_not_allowed_fallback(async || {
             AuthError::new(405, Code::Unknown, "Method not allowed")
@@ -20,4 +29,33 @@ pub fn routes(service: AuthService) -> Router {
         .layer(middleware::from_fn(render_errors))
         .layer(middleware::from_fn(system::cors))
         .with_state(service)
+}
+
+/// Browsers and tools come here with neither key nor token.
+fn open() -> Router<AuthService> {
+    Router::new()
+        .route("/health", get(system::health))
+        .route("/.well-known/jwks.json", get(system::jwks))
+        .route("/verify", get(verify::verify_link))
+}
+
+/// These need a key of the project; some a user or an administrator besides, which their handlers
+/// say.
+fn keyed() -> Router<AuthService> {
+    Router::new()
+        .route("/signup", post(sign_up))
+        .route("/token", post(token))
+        .route("/otp", post(otp::otp))
+        .route("/magiclink", post(otp::magic_link))
+        .route("/verify", post(verify::verify))
+        .route("/recover", post(recover::recover))
+        .route("/resend", post(recover::resend))
+        .route("/reauthenticate", get(recover::reauthenticate))
+        .route(
+            "/user",
+            get(user::get).put(user::update).delete(user::delete),
+        )
+        .route("/user/sessions", get(user::list_sessions))
+        .route("/user/sessions/{id}", delete(user::end_session))
+        .route("/logout", post(logout))
 }

@@ -56,6 +56,16 @@ pub(crate) struct LinkingDomains {
 }
 
 impl LinkingDomains {
+    /// Providers outside of the default domain.
+    pub(crate) fn apart(&self) -> Vec<&str> {
+        let elsewhere = self.by_provider.iter();
+        let elsewhere = elsewhere.filter(|(_, domain)| *domain != "default");
+        let elsewhere = elsewhere.map(|(provider, _)| provider.as_str());
+        elsewhere
+            .chain(self.own.iter().map(String::as_str))
+            .collect()
+    }
+
     /// The domain of a provider.
     pub(crate) fn of<'a>(&'a self, provider: &'a str) -> &'a str {
         if provider.starts_with("sso:") || self.own.iter().any(|own| own == provider) {

@@ -112,6 +112,26 @@ pub(crate) async fn find(
     Ok(TokenKind::parse(&kind).map(|kind| (user, kind)))
 }
 
+/// Whose token of these kinds was sent to this address or number. Several people may have asked for
+/// the same one: whoever these digits were made for comes first.
+pub(crate) async fn find_sent_to(
+    db: &mut impl Queries,
+    address: &str,
+    otp: &str,
+    kinds: &[TokenKind],
+) -> Result<Option<Uuid>, DbError> {
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    let plain = hash(address, otp);
+    let hashes = vec![format!("{PKCE_PREFIX}{plain}"), plain];
+    let sql = "select t.user_id from auth.one_time_tokens t
+               where t.relates_to = $1 and t.token_type::text = any($2)
+               order by t.token_hash = any($3) desc, t.updated_at desc
+               limit 1";
+    let row = db.query_opt(sql, &[&address, &kinds, &hashes]).await?;
+    row.map(|row| row.try_get("user_id").map_err(DbError::from))
+        .transpose()
+}
+
 /// Takes back one token of the user; its column is the caller's to clear.
 pub(crate) async fn delete(
     db: &mut impl Queries,
@@ -121,6 +141,26 @@ pub(crate) async fn delete(
     let sql = "delete from auth.one_time_tokens
                where user_id = $1 and token_type = $2::text::auth.one_time_token_type";
     db.execute(sql, &[&user, &kind.as_str()]).await?;
+    Ok(())
+}
+
+/// Takes back one token of the user, in both places.
+pub(crate) async fn void(
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    delete(db, user, kind).await?;
+    let column = match kind {
+        TokenKind::Confirmation => "confirmation_token = ''",
+        TokenKind::Recovery => "recovery_token = ''",
+        TokenKind::Reauthentication => "reauthentication_token = ''",
+        TokenKind::EmailChangeNew => "email_change_token_new = ''",
+        TokenKind::EmailChangeCurrent => "email_change_token_current = ''",
+        TokenKind::PhoneChange => "phone_change_token = ''",
+    };
+    users::update(db, user, now, column, &[]).await?;
     Ok(())
 }
 

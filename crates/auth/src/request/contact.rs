@@ -5,6 +5,46 @@ use crate::AuthError;
 const MAX_EMAIL_BYTES: usize = 255;
 const MAX_LABEL_BYTES: usize = 63;
 
+/// Where somebody can be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Contact {
+    /// Lower-case.
+    Email(String),
+    /// Digits alone.
+    Phone(String),
+}
+
+impl Contact {
+    /// The address or number itself.
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Email(text) | Self::Phone(text) => text,
+        }
+    }
+
+    /// The way in that it stands for.
+    pub(crate) fn provider(&self) -> &'static str {
+        match self {
+            Self::Email(_) => "email",
+            Self::Phone(_) => "phone",
+        }
+    }
+
+    pub(crate) fn email(&self) -> &str {
+        match self {
+            Self::Email(text) => text,
+            Self::Phone(_) => "",
+        }
+    }
+
+    pub(crate) fn phone(&self) -> &str {
+        match self {
+            Self::Email(_) => "",
+            Self::Phone(text) => text,
+        }
+    }
+}
+
 /// A lower-case address, if it is one.
 pub(crate) fn email(text: &str) -> Result<String, AuthError> {
     match is_email(text) {

@@ -5,9 +5,11 @@ mod body;
 pub(crate) mod contact;
 mod context;
 mod pkce;
+mod query;
 pub(crate) mod redirect;
 
 pub(crate) use bearer::{Admin, SignedIn, require_key};
 pub(crate) use body::{Input, MetaSecurity};
 pub(crate) use context::{ClientInfo, Context};
 pub(crate) use pkce::{Challenge, ChallengeMethod};
+pub(crate) use query::Query;

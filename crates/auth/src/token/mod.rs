@@ -1,0 +1,64 @@
+//! `POST /token`: something is exchanged for a session (auth contract §2.3).
+
+mod password;
+mod pkce;
+
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts, Request},
+    response::{IntoResponse, Response},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::{
+    AuthError, AuthService,
+    error::Code,
+    rate_limit::{self, Bucket},
+    request::{Context, Input, Query},
+    sessions,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RefreshParams {
+    refresh_token: String,
+}
+
+/// `POST /token?grant_type=…`
+pub(crate) async fn token(
+    axum::extract::State(service): axum::extract::State<AuthService>,
+    request: Request,
+) -> Result<Response, AuthError> {
+    let (mut parts, body) = request.into_parts();
+    let context = Context::from_request_parts(&mut parts, &service).await?;
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let request = Request::from_parts(parts, body);
+    match query.get("grant_type") {
+        "password" => {
+            rate_limit::check(&context, Bucket::Token)?;
+            let params = input(request).await?;
+            Ok(password::grant(&context, params).await?.into_response())
+        }
+        // Counted against the session that the token belongs to, once that is known.
+        "refresh_token" => {
+            let params: RefreshParams = input(request).await?;
+            let body = sessions::refresh(&context, &params.refresh_token, None).await?;
+            Ok(body.into_response())
+        }
+        "pkce" => {
+            rate_limit::check(&context, Bucket::Token)?;
+            let params = input(request).await?;
+            Ok(pkce::grant(&context, params).await?.into_response())
+        }
+        _ => Err(AuthError::new(
+            400,
+            Code::InvalidCredentials,
+            "unsupported_grant_type",
+        )),
+    }
+}
+
+async fn input<T: DeserializeOwned>(request: Request<Body>) -> Result<T, AuthError> {
+    let Input(params) = Input::from_request(request, &()).await?;
+    Ok(params)
+}

@@ -1,0 +1,229 @@
+//! `PUT /user`
+
+use axum::Json;
+use plinth_project::ServiceTransaction;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{password, require_highest_aal};
+use crate::{
+    AuthError,
+    audit::{self, Action},
+    error::Code,
+    messages,
+    model::{Object, TokenKind, User, UserBody, identities, users},
+    password::check_strength,
+    rate_limit::{self, Bucket},
+    request::{Challenge, Context, Input, SignedIn, contact},
+    sms::Channel,
+    verify::{named, set_email, set_phone},
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct UpdateParams {
+    email: String,
+    phone: String,
+    password: Option<String>,
+    current_password: String,
+    nonce: String,
+    data: Option<Object>,
+    app_metadata: Option<Object>,
+    channel: String,
+    code_challenge: String,
+    code_challenge_method: String,
+}
+
+/// What somebody wants to be different. What equals the present is not here.
+struct Changes {
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<String>,
+    data: Option<Object>,
+    app_metadata: Option<Object>,
+    channel: Channel,
+    challenge: Option<Challenge>,
+}
+
+impl Changes {
+    fn touch_credentials(&self) -> bool {
+        self.email.is_some() || self.phone.is_some() || self.password.is_some()
+    }
+}
+
+/// `PUT /user`
+pub(crate) async fn update(
+    context: Context,
+    signed_in: SignedIn,
+    Input(params): Input<UpdateParams>,
+) -> Result<Json<UserBody>, AuthError> {
+    rate_limit::check(&context, Bucket::UserUpdate)?;
+    let (nonce, current) = (params.nonce.clone(), params.current_password.clone());
+    let changes = read(&context, &signed_in.user, params).await?;
+    check(&context, &signed_in, &changes, &nonce).await?;
+    let new_password = match &changes.password {
+        Some(new) => Some(password::prepare(&context, &signed_in, new, &current).await?),
+        None => None,
+    };
+    let mut tx = context.begin().await?;
+    check_free(&context, &mut tx, &signed_in.user, &changes).await?;
+    if let Some(new) = new_password {
+        password::check_reauthenticated(&context, &mut tx, &signed_in, &nonce).await?;
+        password::set(&context, &mut tx, &signed_in, new).await?;
+    }
+    let user = apply(&context, &mut tx, signed_in.user.id, &changes).await?;
+    audit::write(&context, &mut tx, &user, Action::UserModified, Value::Null).await?;
+    let body = users::load_body(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok(Json(body))
+}
+
+async fn read(context: &Context, user: &User, params: UpdateParams) -> Result<Changes, AuthError> {
+    let challenge = Challenge::parse(&params.code_challenge, &params.code_challenge_method)?;
+    let email = match params.email.as_str() {
+        "" => None,
+        text => Some(contact::email(text)?).filter(|email| *email != user.email),
+    };
+    let phone = match params.phone.as_str() {
+        "" => None,
+        text => Some(contact::phone(text)?).filter(|phone| *phone != user.phone),
+    };
+    if let Some(password) = &params.password {
+        check_strength(context, password).await?;
+    }
+    Ok(Changes {
+        channel: Channel::parse(context, &params.channel)?,
+        password: params.password,
+        data: params.data,
+        app_metadata: params.app_metadata,
+        email,
+        phone,
+        challenge,
+    })
+}
+
+/// Whether this person may change this (§2.7, in that order).
+async fn check(
+    context: &Context,
+    signed_in: &SignedIn,
+    changes: &Changes,
+    nonce: &str,
+) -> Result<(), AuthError> {
+    let user = &signed_in.user;
+    let is_admin = context.config.jwt.admin_roles.contains(&user.role);
+    if changes.app_metadata.is_some() && !is_admin {
+        let message = "Updating app_metadata requires admin privileges";
+        return Err(AuthError::new(403, Code::NotAdmin, message));
+    }
+    if changes.touch_credentials() {
+        require_highest_aal(context, signed_in, 401).await?;
+    }
+    let stays_nameless = user.is_anonymous
+        && changes.email.is_none()
+        && changes.phone.is_none()
+        && user.email_change.is_empty()
+        && user.phone_change.is_empty();
+    if stays_nameless && changes.password.is_some() {
+        let message = "Updating password of an anonymous user without an email or phone is not \
+                       allowed";
+        return Err(AuthError::new(422, Code::ValidationFailed, message));
+    }
+    if user.is_sso_user && (changes.touch_credentials() || !nonce.is_empty()) {
+        let message = "Updating email, phone, password of a SSO account only possible via SSO";
+        return Err(AuthError::new(422, Code::UserSsoManaged, message));
+    }
+    Ok(())
+}
+
+async fn check_free(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    user: &User,
+    changes: &Changes,
+) -> Result<(), AuthError> {
+    let audience = context.audience();
+    if let Some(email) = &changes.email
+        && users::is_email_taken(tx, email, audience, Some(user.id)).await?
+    {
+        let message = "A user with this email address has already been registered";
+        return Err(AuthError::new(422, Code::EmailExists, message));
+    }
+    if let Some(phone) = &changes.phone
+        && users::is_phone_taken(tx, phone, audience, Some(user.id)).await?
+    {
+        let message = "A user with this phone number has already been registered";
+        return Err(AuthError::new(422, Code::PhoneExists, message));
+    }
+    Ok(())
+}
+
+async fn apply(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    id: uuid::Uuid,
+    changes: &Changes,
+) -> Result<User, AuthError> {
+    let mut user = users::load(tx, id).await?;
+    let now = context.now;
+    if let Some(data) = &changes.data {
+        let mut merged = user.user_metadata.clone();
+        users::merge(&mut merged, data);
+        let merged = Value::Object(merged);
+        user = users::update(tx, id, now, "raw_user_meta_data = $1", &[&merged])
+            .await
+            .map_err(|error| AuthError::database("Error updating user", error))?;
+    }
+    if let Some(metadata) = &changes.app_metadata {
+        let mut merged = user.app_metadata.clone();
+        users::merge(&mut merged, metadata);
+        let merged = Value::Object(merged);
+        user = users::update(tx, id, now, "raw_app_meta_data = $1", &[&merged]).await?;
+    }
+    if let Some(email) = &changes.email {
+        user = change_email(context, tx, user, email, changes.challenge.as_ref()).await?;
+    }
+    if let Some(phone) = &changes.phone {
+        user = change_phone(context, tx, user, phone, changes.channel).await?;
+    }
+    Ok(user)
+}
+
+/// At once for those who had no name yet and need not prove it; otherwise by mail (§7.4).
+async fn change_email(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    user: User,
+    email: &str,
+    challenge: Option<&Challenge>,
+) -> Result<User, AuthError> {
+    if user.is_anonymous && context.config.mail.is_autoconfirmed {
+        let user = set_email(context, tx, &user, email).await?;
+        return become_named(context, tx, user).await;
+    }
+    messages::send_email_change(context, tx, &user, email, challenge).await
+}
+
+async fn change_phone(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    user: User,
+    phone: &str,
+    channel: Channel,
+) -> Result<User, AuthError> {
+    if context.config.sms.is_autoconfirmed {
+        let user = set_phone(context, tx, &user, phone).await?;
+        return become_named(context, tx, user).await;
+    }
+    let kind = TokenKind::PhoneChange;
+    let sent = messages::send_code(context, tx, &user, kind, phone, channel).await?;
+    Ok(sent.0)
+}
+
+async fn become_named(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    user: User,
+) -> Result<User, AuthError> {
+    let user = named(context, tx, user).await?;
+    Ok(identities::recompute_providers(tx, &user, context.now).await?)
+}

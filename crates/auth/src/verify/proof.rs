@@ -1,0 +1,263 @@
+//! Whether a token is right: whose it is, whether it is the newest, and young enough.
+
+use std::time::Duration;
+
+use plinth_db::Queries;
+use plinth_project::ServiceTransaction;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::{Proven, expired_code, expired_link};
+use crate::{
+    AuthError,
+    error::Code,
+    model::{TokenKind, User, one_time, users},
+    request::{Context, contact::Contact},
+    sms,
+};
+
+/// `type` of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    SignUp,
+    Invite,
+    Recovery,
+    MagicLink,
+    /// Whichever of sign-up and magic link it is.
+    Email,
+    EmailChange,
+    Sms,
+    PhoneChange,
+}
+
+impl Purpose {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "signup" => Self::SignUp,
+            "invite" => Self::Invite,
+            "recovery" => Self::Recovery,
+            "magiclink" => Self::MagicLink,
+            "email" => Self::Email,
+            "email_change" => Self::EmailChange,
+            "sms" => Self::Sms,
+            "phone_change" => Self::PhoneChange,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn is_by_phone(self) -> bool {
+        matches!(self, Self::Sms | Self::PhoneChange)
+    }
+
+    /// Tokens that serve it, the first one that is right counts.
+    fn kinds(self) -> &'static [TokenKind] {
+        match self {
+            Self::SignUp | Self::Invite | Self::Sms => &[TokenKind::Confirmation],
+            Self::Recovery | Self::MagicLink => &[TokenKind::Recovery],
+            Self::Email => &[TokenKind::Confirmation, TokenKind::Recovery],
+            Self::EmailChange => &[TokenKind::EmailChangeCurrent, TokenKind::EmailChangeNew],
+            Self::PhoneChange => &[TokenKind::PhoneChange],
+        }
+    }
+}
+
+/// What the user's row says of a token.
+struct Stored<'a> {
+    hash: &'a str,
+    sent_at: Option<OffsetDateTime>,
+    /// Where it was sent.
+    address: &'a str,
+}
+
+fn stored<'a>(user: &'a User, kind: TokenKind, is_by_phone: bool) -> Stored<'a> {
+    let own = match is_by_phone {
+        true => user.phone.as_str(),
+        false => user.email.as_str(),
+    };
+    let (hash, sent_at, address) = match kind {
+        TokenKind::Confirmation => (&user.confirmation_token, user.confirmation_sent_at, own),
+        TokenKind::Recovery => (&user.recovery_token, user.recovery_sent_at, own),
+        TokenKind::Reauthentication => (
+            &user.reauthentication_token,
+            user.reauthentication_sent_at,
+            own,
+        ),
+        TokenKind::EmailChangeCurrent => (
+            &user.email_change_token_current,
+            user.email_change_sent_at,
+            own,
+        ),
+        TokenKind::EmailChangeNew => (
+            &user.email_change_token_new,
+            user.email_change_sent_at,
+            user.email_change.as_str(),
+        ),
+        TokenKind::PhoneChange => (
+            &user.phone_change_token,
+            user.phone_change_sent_at,
+            user.phone_change.as_str(),
+        ),
+    };
+    Stored {
+        hash,
+        sent_at,
+        address,
+    }
+}
+
+/// The hash of a link.
+pub(super) async fn check_hash(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    purpose: Purpose,
+    hash: &str,
+) -> Result<Proven, AuthError> {
+    let found = one_time::find(tx, hash, purpose.kinds()).await?;
+    let (user_id, kind) = found.ok_or_else(expired_link)?;
+    let user = users::lock(tx, user_id).await?.ok_or_else(expired_link)?;
+    check_banned(context, &user)?;
+    let token = stored(&user, kind, false);
+    // Whoever came first with the same link has cleared it while we waited for the row.
+    let is_right =
+        token.hash == hash && is_young(context, &token, context.config.mail.otp_lifetime);
+    match is_right {
+        true => Ok(Proven {
+            user,
+            kind,
+            purpose,
+        }),
+        false => Err(expired_link()),
+    }
+}
+
+/// Digits that somebody typed. `None`: they are wrong, and what follows from that must be kept.
+pub(super) async fn check_code(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    purpose: Purpose,
+    contact: &Contact,
+    otp: &str,
+) -> Result<Option<Proven>, AuthError> {
+    let found = find_user(context, tx, purpose, contact, otp).await?;
+    let user_id = found.ok_or_else(expired_code)?;
+    let user = users::lock(tx, user_id).await?.ok_or_else(expired_code)?;
+    check_banned(context, &user)?;
+    for kind in purpose.kinds() {
+        if is_code_right(context, tx, &user, *kind, contact, otp).await? {
+            let kind = *kind;
+            return Ok(Some(Proven {
+                user,
+                kind,
+                purpose,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+async fn is_code_right(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    user: &User,
+    kind: TokenKind,
+    contact: &Contact,
+    otp: &str,
+) -> Result<bool, AuthError> {
+    let is_by_phone = matches!(contact, Contact::Phone(_));
+    let token = stored(user, kind, is_by_phone);
+    if token.address != contact.as_str() {
+        return Ok(false);
+    }
+    if let Contact::Phone(phone) = contact {
+        let fixed = context.config.sms.test_numbers.code(phone, context.now);
+        if fixed.is_some_and(|fixed| fixed == otp) {
+            return Ok(true);
+        }
+        if let Some(is_right) = sms::check_at_provider(context, phone, otp).await? {
+            return Ok(is_right);
+        }
+    }
+    let lifetime = match is_by_phone {
+        true => context.config.sms.otp_lifetime,
+        false => context.config.mail.otp_lifetime,
+    };
+    if token.hash.is_empty() || !is_young(context, &token, lifetime) {
+        return Ok(false);
+    }
+    compare(context, tx, user.id, kind, &token, otp).await
+}
+
+/// Compares digits, and makes the token void when too many were wrong.
+async fn compare(
+    context: &Context,
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+    token: &Stored<'_>,
+    otp: &str,
+) -> Result<bool, AuthError> {
+    let wrong_codes = &context.state.wrong_codes;
+    let attempt = wrong_codes.count(user, token.hash);
+    let is_right = attempt.is_allowed && one_time::is_hash_of(token.hash, token.address, otp);
+    if is_right {
+        wrong_codes.forget(user, token.hash);
+    } else if attempt.is_last {
+        one_time::void(db, user, kind, context.now).await?;
+    }
+    Ok(is_right)
+}
+
+/// Whether these are the digits of the user's reauthentication; the token is the caller's to
+/// clear. Too many wrong ones make it void at once, whatever becomes of the request.
+pub(crate) async fn is_nonce_right(
+    context: &Context,
+    user: &User,
+    nonce: &str,
+) -> Result<bool, AuthError> {
+    let is_by_phone = user.email.is_empty();
+    let token = stored(user, TokenKind::Reauthentication, is_by_phone);
+    let lifetime = match is_by_phone {
+        true => context.config.sms.otp_lifetime,
+        false => context.config.mail.otp_lifetime,
+    };
+    if token.hash.is_empty() || !is_young(context, &token, lifetime) {
+        return Ok(false);
+    }
+    let kind = TokenKind::Reauthentication;
+    let mut db = context.db().await?;
+    compare(context, &mut db, user.id, kind, &token, nonce).await
+}
+
+fn is_young(context: &Context, token: &Stored<'_>, lifetime: Duration) -> bool {
+    token
+        .sent_at
+        .is_some_and(|sent| context.now < sent + lifetime)
+}
+
+/// Who may hold the code that was sent to this address or number.
+async fn find_user(
+    context: &Context,
+    db: &mut impl Queries,
+    purpose: Purpose,
+    contact: &Contact,
+    otp: &str,
+) -> Result<Option<Uuid>, AuthError> {
+    let audience = context.audience();
+    let found = match (purpose, contact) {
+        // The address is not theirs yet.
+        (Purpose::EmailChange | Purpose::PhoneChange, _) => {
+            let kinds = purpose.kinds();
+            return Ok(one_time::find_sent_to(db, contact.as_str(), otp, kinds).await?);
+        }
+        (_, Contact::Email(email)) => users::find_by_email(db, email, audience).await?,
+        (_, Contact::Phone(phone)) => users::find_by_phone(db, phone, audience).await?,
+    };
+    Ok(found.map(|user| user.id))
+}
+
+fn check_banned(context: &Context, user: &User) -> Result<(), AuthError> {
+    match user.is_banned(context.now) {
+        true => Err(AuthError::new(403, Code::UserBanned, "User is banned")),
+        false => Ok(()),
+    }
+}
