@@ -30,6 +30,13 @@ pub(crate) struct ExternalConfig {
     pub(crate) linking: LinkingDomains,
 }
 
+impl ExternalConfig {
+    /// Nobody is given less time than five minutes.
+    pub(crate) fn flow_lifetime(asked: Duration) -> Duration {
+        asked.max(Duration::from_secs(300))
+    }
+}
+
 /// One provider.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProviderConfig {

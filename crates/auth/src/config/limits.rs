@@ -10,8 +10,55 @@ use plinth_token::Secret;
 pub(crate) struct Rate {
     pub(crate) count: f64,
     pub(crate) per: Duration,
-    /// How many may come at once.
-    pub(crate) burst: u32,
+    pub(crate) refill: Refill,
+}
+
+/// When what was used up comes back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Refill {
+    /// Little by little; so many may be saved up.
+    Steady { burst: f64 },
+    /// All at once, when the time is over.
+    AtOnce,
+}
+
+/// How many requests of one client may come at once (§8.1).
+const BURST: f64 = 30.0;
+const HOUR: Duration = Duration::from_secs(3600);
+
+impl Rate {
+    /// So many per five minutes.
+    pub(crate) fn per_five_minutes(count: f64) -> Self {
+        Self::steady(count, Duration::from_secs(300), BURST)
+    }
+
+    /// So many per minute.
+    pub(crate) fn per_minute(count: f64) -> Self {
+        Self::steady(count, Duration::from_secs(60), BURST)
+    }
+
+    /// So many per hour, and as many at once.
+    pub(crate) fn per_hour(count: f64) -> Self {
+        Self::steady(count, HOUR, count)
+    }
+
+    /// So many in each hour.
+    pub(crate) fn in_each_hour(count: f64) -> Self {
+        Self {
+            count,
+            per: HOUR,
+            refill: Refill::AtOnce,
+        }
+    }
+
+    /// So many in so long, and at most `burst` at once.
+    pub(crate) fn steady(count: f64, per: Duration, burst: f64) -> Self {
+        Self {
+            count,
+            per,
+            refill: Refill::Steady { burst },
+        }
+    }
 }
 
 /// `RATE_LIMIT_*`
@@ -47,4 +94,23 @@ pub(crate) struct CaptchaConfig {
 pub(crate) enum CaptchaProvider {
     HCaptcha,
     Turnstile,
+}
+
+impl CaptchaProvider {
+    /// By its name in settings.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "hcaptcha" => Some(Self::HCaptcha),
+            "turnstile" => Some(Self::Turnstile),
+            _ => None,
+        }
+    }
+
+    /// Its own address.
+    pub(crate) fn url(self) -> &'static str {
+        match self {
+            Self::HCaptcha => "https://hcaptcha.com/siteverify",
+            Self::Turnstile => "https://challenges.cloudflare.com/turnstile/v0/siteverify",
+        }
+    }
 }

@@ -21,6 +21,13 @@ pub(crate) struct MfaConfig {
     pub(crate) by_phone: PhoneFactorConfig,
 }
 
+impl MfaConfig {
+    /// Nobody is given less time than five minutes.
+    pub(crate) fn factor_lifetime(asked: Duration) -> Duration {
+        asked.max(Duration::from_secs(300))
+    }
+}
+
 /// What users may do with a kind of factor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Switches {

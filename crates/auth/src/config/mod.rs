@@ -21,7 +21,7 @@ pub(crate) use external::{
     CustomProvidersConfig, ExternalConfig, LinkingDomains, OAuthServerConfig, ProviderConfig,
 };
 pub(crate) use hooks::{Hook, HookTarget, HooksConfig};
-pub(crate) use limits::{CaptchaConfig, CaptchaProvider, Rate, RateLimits};
+pub(crate) use limits::{CaptchaConfig, CaptchaProvider, Rate, RateLimits, Refill};
 pub(crate) use mail::{MailConfig, SmtpConfig, TemplateSource};
 pub(crate) use mfa::{MfaConfig, PhoneFactorConfig, Switches, WebAuthnConfig};
 pub(crate) use password::{HibpConfig, PasswordConfig};
@@ -61,6 +61,8 @@ pub struct AuthConfig {
     pub(crate) custom_providers: CustomProvidersConfig,
     /// `SECURITY_MANUAL_LINKING_ENABLED`
     pub(crate) is_manual_linking_enabled: bool,
+    /// `EXPERIMENTAL_CURSOR_PAGINATION_ENABLED`
+    pub(crate) is_cursor_paging_enabled: bool,
     /// `not AUDIT_LOG_DISABLE_POSTGRES`
     pub(crate) is_audit_kept: bool,
     /// Longest time for a call to another service. `INTERNAL_HTTP_TIMEOUT`
@@ -97,4 +99,26 @@ pub(crate) enum SelfDelete {
     Soft,
     /// The row goes.
     Hard,
+}
+
+/// Nobody means more, and times that far ahead can still be written down.
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// A span that can be added to any time without leaving the calendar.
+pub(crate) fn bounded(span: Duration) -> Duration {
+    span.min(CENTURY)
+}
+
+/// Digits of a one-time code: six to ten.
+pub(crate) fn otp_length(asked: usize) -> usize {
+    asked.clamp(6, 10)
+}
+
+/// `a, b` as two; empty ones are none.
+pub(crate) fn comma_list(text: &str) -> Vec<String> {
+    let items = text.split(',').map(str::trim);
+    items
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

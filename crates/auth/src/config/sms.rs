@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use plinth_token::Secret;
 use time::OffsetDateTime;
 
+use crate::request::contact;
+
 /// `SMS_*`
 #[derive(Debug, Clone)]
 pub(crate) struct SmsConfig {
@@ -34,6 +36,20 @@ pub(crate) struct TestNumbers {
 }
 
 impl TestNumbers {
+    /// Numbers may be written with `+` and spaces.
+    pub(crate) fn new(
+        codes: impl IntoIterator<Item = (String, String)>,
+        valid_until: Option<OffsetDateTime>,
+    ) -> Self {
+        let codes = codes.into_iter();
+        Self {
+            codes: codes
+                .map(|(phone, code)| (contact::bare_phone(&phone), code))
+                .collect(),
+            valid_until,
+        }
+    }
+
     /// The fixed code of this number, if it has one now.
     pub(crate) fn code(&self, phone: &str, now: OffsetDateTime) -> Option<&str> {
         let is_valid = self.valid_until.is_none_or(|until| now < until);
@@ -80,6 +96,12 @@ pub(crate) enum SmsProvider {
 }
 
 impl SmsProvider {
+    pub(crate) const TWILIO_URL: &str = "https://api.twilio.com";
+    pub(crate) const TWILIO_VERIFY_URL: &str = "https://verify.twilio.com";
+    pub(crate) const MESSAGEBIRD_URL: &str = "https://rest.messagebird.com";
+    pub(crate) const TEXTLOCAL_URL: &str = "https://api.textlocal.in";
+    pub(crate) const VONAGE_URL: &str = "https://rest.nexmo.com";
+
     /// As it stands in settings and in `/settings`.
     pub(crate) fn name(&self) -> &'static str {
         match self {

@@ -111,7 +111,12 @@ pub(super) const KEYS: &[Key] = &[
         &[],
         "Origins that may use the passkeys.",
     ),
-    integer("auth.rate_limit.email_sent", COUNT, 2, "Mails per hour."),
+    integer(
+        "auth.rate_limit.email_sent",
+        COUNT,
+        2,
+        "Mails per hour; without an SMTP server only when it is set.",
+    ),
     integer("auth.rate_limit.sms_sent", COUNT, 30, "SMS per hour."),
     integer(
         "auth.rate_limit.anonymous_users",

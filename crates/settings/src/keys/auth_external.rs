@@ -2,7 +2,8 @@
 
 use crate::key::{Key, flag, optional_text, optional_url, secret, url};
 
-/// The providers of the official file. `linkedin` and `slack` are gone; see `aliases`.
+/// The providers of the official file and the others that the auth service knows. `linkedin` and
+/// `slack` are gone; see `aliases`.
 pub(super) const PROVIDERS: &[&str] = &[
     "apple",
     "azure",
@@ -10,6 +11,7 @@ pub(super) const PROVIDERS: &[&str] = &[
     "discord",
     "facebook",
     "figma",
+    "fly",
     "github",
     "gitlab",
     "google",
@@ -18,9 +20,11 @@ pub(super) const PROVIDERS: &[&str] = &[
     "linkedin_oidc",
     "notion",
     "slack_oidc",
+    "snapchat",
     "spotify",
     "twitch",
     "twitter",
+    "vercel_marketplace",
     "workos",
     "x",
     "zoom",

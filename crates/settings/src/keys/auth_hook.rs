@@ -9,6 +9,7 @@ pub(super) const HOOKS: &[&str] = &[
     "send_sms",
     "send_email",
     "before_user_created",
+    "after_user_created",
 ];
 
 pub(super) const KEYS: &[Key] = &[

@@ -12,12 +12,12 @@ pub(super) const KEYS: &[Key] = &[
     ),
     flag(
         "auth.mfa.totp.enroll_enabled",
-        false,
+        true,
         "Let users add an authenticator app.",
     ),
     flag(
         "auth.mfa.totp.verify_enabled",
-        false,
+        true,
         "Accept codes of authenticator apps.",
     ),
     flag(

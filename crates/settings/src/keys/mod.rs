@@ -21,6 +21,7 @@ mod functions;
 mod local_smtp;
 mod maps;
 mod plinth;
+mod plinth_auth;
 mod plinth_rest;
 mod plinth_storage;
 mod project;
@@ -37,7 +38,7 @@ const COUNT: (i64, i64) = (0, i64::MAX);
 /// Any count of at least one.
 const AT_LEAST_ONE: (i64, i64) = (1, i64::MAX);
 
-const SECTIONS: [&[Key]; 21] = [
+const SECTIONS: [&[Key]; 22] = [
     project::KEYS,
     api::KEYS,
     db::KEYS,
@@ -57,6 +58,7 @@ const SECTIONS: [&[Key]; 21] = [
     compute::KEYS,
     experimental::KEYS,
     plinth::KEYS,
+    plinth_auth::KEYS,
     plinth_rest::KEYS,
     plinth_storage::KEYS,
 ];
