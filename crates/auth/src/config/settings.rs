@@ -300,11 +300,21 @@ mod tests {
         assert_eq!(config.sms.test_numbers.codes["1555"], "123456");
         let provider = config.sms.provider.expect("a provider");
         assert!(matches!(provider, SmsProvider::Vonage { from, .. } if from == "us"));
-        assert_eq!(config.external.providers["google"].client_ids, ["one", "two"]);
+        assert_eq!(
+            config.external.providers["google"].client_ids,
+            ["one", "two"]
+        );
         let captcha = config.captcha.expect("a captcha");
-        assert!(captcha.url.starts_with("https://challenges.cloudflare.com/"));
+        assert!(
+            captcha
+                .url
+                .starts_with("https://challenges.cloudflare.com/")
+        );
         let hook = |hook: Option<crate::config::Hook>| hook.expect("a hook").target;
-        assert!(matches!(hook(config.hooks.send_email), HookTarget::Function { .. }));
+        assert!(matches!(
+            hook(config.hooks.send_email),
+            HookTarget::Function { .. }
+        ));
         assert!(
             matches!(hook(config.hooks.send_sms), HookTarget::Unusable(_)),
             "a hook that cannot be called is not passed by"
