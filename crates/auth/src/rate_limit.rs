@@ -1,6 +1,26 @@
-//! Request buckets (auth contract §8.1).
+//! Request buckets, and what may be sent (auth contract §7.3, §8.1).
 
-use crate::{AuthError, request::Context};
+mod level;
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use moka::sync::Cache;
+
+use crate::{
+    AuthError,
+    config::{Rate, RateLimits},
+    error::Code,
+    request::Context,
+};
+use level::Level;
+
+/// The most clients that are remembered; beyond it those that come least are forgotten.
+const MAX_CLIENTS: u64 = 100_000;
+/// Whoever stayed away for so long has every bucket full again.
+const FORGET_AFTER: Duration = Duration::from_secs(2 * 3600);
 
 /// What is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,9 +41,52 @@ pub(crate) enum Bucket {
     ClientRegistration,
 }
 
+impl Bucket {
+    fn rate(self, rates: &RateLimits) -> &Rate {
+        match self {
+            Self::SignUp
+            | Self::Otp
+            | Self::MagicLink
+            | Self::Recover
+            | Self::Resend
+            | Self::UserUpdate => &rates.otp,
+            Self::AnonymousSignUp => &rates.anonymous_users,
+            Self::Token | Self::TokenRefresh => &rates.token_refresh,
+            Self::Verify => &rates.verify,
+            Self::Mfa => &rates.mfa,
+            Self::Passkey => &rates.passkey,
+            Self::ClientRegistration => &rates.client_registration,
+        }
+    }
+}
+
+/// What leaves the project, whoever asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    Email,
+    Sms,
+}
+
 /// Of one project.
-#[derive(Default)]
-pub(crate) struct Buckets;
+pub(crate) struct Buckets {
+    clients: Cache<(Bucket, String), Arc<Mutex<Level>>>,
+    emails: Mutex<Level>,
+    messages: Mutex<Level>,
+}
+
+impl Default for Buckets {
+    fn default() -> Self {
+        let clients = Cache::builder()
+            .max_capacity(MAX_CLIENTS)
+            .time_to_idle(FORGET_AFTER)
+            .build();
+        Self {
+            clients,
+            emails: Mutex::default(),
+            messages: Mutex::default(),
+        }
+    }
+}
 
 /// Counts the request against its client; 429 when there were too many.
 pub(crate) fn check(context: &Context, bucket: Bucket) -> Result<(), AuthError> {
@@ -31,6 +94,50 @@ pub(crate) fn check(context: &Context, bucket: Bucket) -> Result<(), AuthError> 
 }
 
 /// The same against another key than the client's.
-pub(crate) fn check_by(_context: &Context, _bucket: Bucket, _key: &str) -> Result<(), AuthError> {
-    Ok(())
+pub(crate) fn check_by(context: &Context, bucket: Bucket, key: &str) -> Result<(), AuthError> {
+    let rate = bucket.rate(&context.config.rates);
+    let clients = &context.state.buckets.clients;
+    let level = clients.get_with((bucket, key.to_owned()), Arc::default);
+    match take(&level, rate, context) {
+        true => Ok(()),
+        false => Err(AuthError::new(
+            429,
+            Code::OverRequestRateLimit,
+            "Request rate limit reached",
+        )),
+    }
+}
+
+/// Counts something that is about to be sent; 429 when the project sent too much. Where addresses
+/// or numbers are confirmed without being asked, nothing is counted.
+pub(crate) fn check_sending(context: &Context, sending: Sending) -> Result<(), AuthError> {
+    let (config, buckets) = (&context.config, &context.state.buckets);
+    let (is_unlimited, rate, level) = match sending {
+        Sending::Email => (
+            config.mail.is_autoconfirmed,
+            &config.rates.email_sent,
+            &buckets.emails,
+        ),
+        Sending::Sms => (
+            config.sms.is_autoconfirmed,
+            &config.rates.sms_sent,
+            &buckets.messages,
+        ),
+    };
+    if is_unlimited || take(level, rate, context) {
+        return Ok(());
+    }
+    Err(match sending {
+        Sending::Email => AuthError::new(
+            429,
+            Code::OverEmailSendRateLimit,
+            "email rate limit exceeded",
+        ),
+        Sending::Sms => AuthError::new(429, Code::OverSmsSendRateLimit, "SMS rate limit exceeded"),
+    })
+}
+
+fn take(level: &Mutex<Level>, rate: &Rate, context: &Context) -> bool {
+    let mut level = level.lock().unwrap_or_else(PoisonError::into_inner);
+    level.take(rate, context.now)
 }
