@@ -36,6 +36,7 @@ mod system;
 mod token;
 mod user;
 mod verify;
+mod webauthn;
 mod wire_time;
 
 pub use clock::Clock;
