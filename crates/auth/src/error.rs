@@ -95,6 +95,9 @@ impl AuthError {
         let DbError::Postgres(refusal) = error else {
             return error.into();
         };
+        if let Some(reason) = unstorable(refusal.sqlstate()) {
+            return Self::invalid(reason);
+        }
         match raised_status(refusal.sqlstate()) {
             Some(status) => Self {
                 kind: Kind::Database(refusal),
@@ -112,6 +115,15 @@ impl AuthError {
     /// The code of the body.
     pub fn code(&self) -> Code {
         self.code
+    }
+}
+
+/// What was sent is good JSON, and yet no column can hold it.
+fn unstorable(sqlstate: &str) -> Option<&'static str> {
+    match sqlstate {
+        "22021" | "22P05" => Some("Texts must not contain the NUL character"),
+        "22001" => Some("A text is longer than its column"),
+        _ => None,
     }
 }
 
@@ -139,9 +151,11 @@ impl From<DbError> for AuthError {
                 Code::RequestTimeout,
                 "Timed out waiting for the database",
             ),
-            DbError::Postgres(_) | DbError::Misuse(_) => {
-                Self::internal("Unexpected failure", error)
-            }
+            DbError::Postgres(ref refusal) => match unstorable(refusal.sqlstate()) {
+                Some(reason) => Self::invalid(reason),
+                None => Self::internal("Unexpected failure", error),
+            },
+            DbError::Misuse(_) => Self::internal("Unexpected failure", error),
         }
     }
 }

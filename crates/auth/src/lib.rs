@@ -5,6 +5,7 @@
 //! rows that they share, `sessions/` the making and refreshing of tokens.
 
 mod accounts;
+mod admin;
 mod audit;
 mod captcha;
 mod clock;

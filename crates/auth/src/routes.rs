@@ -6,7 +6,7 @@ use axum::{
 };
 
 use crate::{
-    AuthError, AuthService,
+    AuthError, AuthService, admin,
     error::{Code, render_errors},
     logout::logout,
     otp, recover,
@@ -58,4 +58,12 @@ fn keyed() -> Router<AuthService> {
         .route("/user/sessions", get(user::list_sessions))
         .route("/user/sessions/{id}", delete(user::end_session))
         .route("/logout", post(logout))
+        .route("/invite", post(admin::invite))
+        .route("/admin/users", get(admin::list).post(admin::create))
+        .route(
+            "/admin/users/{user_id}",
+            get(admin::read).put(admin::update).delete(admin::delete),
+        )
+        .route("/admin/generate_link", post(admin::generate_link))
+        .route("/admin/audit", get(admin::list_audit_log))
 }

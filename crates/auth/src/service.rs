@@ -33,6 +33,8 @@ pub(crate) struct ProjectState {
     pub(crate) buckets: Buckets,
     pub(crate) wrong_codes: crate::verify::WrongCodes,
     pub(crate) mail: crate::mail::MailState,
+    pub(crate) user_totals: crate::admin::Totals,
+    pub(crate) audit_totals: crate::admin::Totals,
 }
 
 impl AuthService {

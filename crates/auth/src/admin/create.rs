@@ -1,0 +1,140 @@
+//! `POST /admin/users`: an account without any confirmation, mail or hook.
+
+use axum::Json;
+use plinth_project::ServiceTransaction;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    conflict,
+    contact_identity::{self, Contact},
+    params::{Changes, UserParams},
+    password_hash, update,
+};
+use crate::{
+    AuthError,
+    audit::{self, Action},
+    model::{NewUser, Object, User, UserBody, users},
+    password, random,
+    request::{Admin, Context, Input},
+};
+
+const FAILED: &str = "Database error creating new user";
+
+/// `POST /admin/users`
+pub(crate) async fn create(
+    context: Context,
+    admin: Admin,
+    Input(params): Input<UserParams>,
+) -> Result<Json<UserBody>, AuthError> {
+    let changes = Changes::parse(&params)?;
+    let contacts = contacts(&changes)?;
+    let id = new_id(&params.id)?;
+    let encrypted_password = encrypted_password(&context, &params).await?;
+    let aud = match params.aud.as_str() {
+        "" => context.audience().to_owned(),
+        aud => aud.to_owned(),
+    };
+
+    let mut db = context.begin().await?;
+    conflict::check(&mut db, &changes, &aud, None).await?;
+    let new = NewUser {
+        id,
+        aud,
+        role: context.config.jwt.default_role.clone(),
+        email: changes.email.clone().unwrap_or_default(),
+        phone: changes.phone.clone().unwrap_or_default(),
+        encrypted_password,
+        app_metadata: providers(&contacts),
+        user_metadata: params.user_metadata.unwrap_or_default(),
+        is_anonymous: false,
+        is_sso_user: false,
+    };
+    let user = insert(&context, &mut db, new, &changes).await?;
+    for (contact, value) in &contacts {
+        contact_identity::insert(&mut db, id, *contact, value, false, context.now).await?;
+    }
+    let traits = json!({
+        "user_id": id, "user_email": user.email, "user_phone": user.phone,
+        "provider": contacts[0].0.as_str(),
+    });
+    audit::write(&context, &mut db, &admin, Action::UserSignedUp, traits).await?;
+    let body = users::load_body(&mut db, user).await?;
+    db.commit().await?;
+    Ok(Json(body))
+}
+
+/// The row, then what has to come after it (§11).
+async fn insert(
+    context: &Context,
+    db: &mut ServiceTransaction,
+    new: NewUser,
+    changes: &Changes,
+) -> Result<User, AuthError> {
+    let inserted = users::insert(db, new, context.now).await;
+    let mut user = inserted.map_err(|error| conflict::or_taken(FAILED, error))?;
+    let late = Changes {
+        // Stood in the insert already, where a null is as good as any other value.
+        user_metadata: None,
+        ..changes.clone()
+    };
+    late.apply(&mut user, context.now);
+    let saved = update::save(db, &user, context.now).await;
+    saved.map_err(|error| conflict::or_taken(FAILED, error))
+}
+
+/// The contacts that were given, of which there must be one.
+fn contacts(changes: &Changes) -> Result<Vec<(Contact, String)>, AuthError> {
+    let email = changes.email.clone().map(|it| (Contact::Email, it));
+    let phone = changes.phone.clone().map(|it| (Contact::Phone, it));
+    let contacts: Vec<_> = email.into_iter().chain(phone).collect();
+    match contacts.is_empty() {
+        false => Ok(contacts),
+        true => Err(AuthError::invalid(
+            "Cannot create a user without either an email or phone",
+        )),
+    }
+}
+
+fn providers(contacts: &[(Contact, String)]) -> Object {
+    let names: Vec<&str> = contacts.iter().map(|(it, _)| it.as_str()).collect();
+    let mut metadata = Object::new();
+    metadata.insert("provider".to_owned(), names[0].into());
+    metadata.insert("providers".to_owned(), names.into());
+    metadata
+}
+
+fn new_id(text: &str) -> Result<Uuid, AuthError> {
+    if text.is_empty() {
+        return Ok(random::uuid());
+    }
+    match text.parse::<Uuid>() {
+        Err(_) => Err(AuthError::invalid("ID must conform to the uuid v4 format")),
+        Ok(id) if id.is_nil() => Err(AuthError::invalid("ID cannot be a nil uuid")),
+        Ok(id) => Ok(id),
+    }
+}
+
+/// Of the password, or as it was brought along, or of one that nobody knows.
+async fn encrypted_password(context: &Context, params: &UserParams) -> Result<String, AuthError> {
+    let password = params.password.as_deref();
+    match (password, params.password_hash.as_str()) {
+        (Some(_), hash) if !hash.is_empty() => Err(AuthError::invalid(
+            "Only a password or a password hash should be provided",
+        )),
+        (Some("") | None, "") => hash(context, &random::url_text::<48>()).await,
+        (Some(password), _) => {
+            password::check_length(password)?;
+            hash(context, password).await
+        }
+        (None, hash) => {
+            password_hash::check(hash)?;
+            Ok(hash.to_owned())
+        }
+    }
+}
+
+async fn hash(context: &Context, password: &str) -> Result<String, AuthError> {
+    let hasher = context.service.hasher();
+    hasher.hash(password, context.config.password.cost).await
+}

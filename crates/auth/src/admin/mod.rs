@@ -1,0 +1,29 @@
+//! What those who administrate do with accounts (auth contract §2.13).
+
+mod audit_log;
+mod ban;
+mod conflict;
+mod contact_identity;
+mod create;
+mod delete;
+mod invite;
+mod links;
+mod list;
+mod new_account;
+mod one_user;
+mod page;
+mod params;
+mod password_hash;
+mod total;
+mod update;
+
+pub(crate) use audit_log::list as list_audit_log;
+pub(crate) use create::create;
+pub(crate) use delete::{Removal, delete, remove};
+pub(crate) use invite::invite;
+pub(crate) use links::generate as generate_link;
+pub(crate) use list::list;
+pub(crate) use one_user::{UserPath, read, user_id};
+pub(crate) use page::Page;
+pub(crate) use total::Totals;
+pub(crate) use update::update;
