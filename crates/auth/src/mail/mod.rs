@@ -1,12 +1,32 @@
 //! Mail: letters, their words and their way out (auth contract §7).
+//!
+//! A letter is checked against the limits, offered to the project's send-email hook, filled in
+//! (`template/`, `words.rs`, `sources.rs`) and delivered: by the project's mail server, or into the
+//! development mailbox where there is none.
+
+mod data;
+mod deliver;
+mod kind;
+mod link;
+mod mailbox;
+mod message;
+mod reading;
+mod sources;
+pub(crate) mod template;
+mod words;
 
 use plinth_db::Queries;
+use serde_json::Value;
 
 use crate::{AuthError, model::User, request::Context};
 
+use kind::Kind;
+
 /// What the service remembers of a project's mail.
 #[derive(Default)]
-pub(crate) struct MailState;
+pub(crate) struct MailState {
+    templates: sources::Fetched,
+}
 
 /// A letter that carries a one-time token.
 #[derive(Debug, Clone)]
@@ -64,42 +84,69 @@ pub(crate) enum Notice<'a> {
 
 /// Sends a letter; its failure is the request's.
 pub(crate) async fn send(
-    _context: &Context,
-    _db: &mut impl Queries,
-    _letter: Letter<'_>,
+    context: &Context,
+    db: &mut impl Queries,
+    letter: Letter<'_>,
 ) -> Result<(), AuthError> {
-    Ok(())
+    let kind = Kind::from(letter.kind);
+    let data = data::of_letter(context, &letter);
+    deliver::deliver(context, db, kind, &[(letter.to, data)]).await
 }
 
 /// Sends the letters of a change of address.
 pub(crate) async fn send_email_change(
-    _context: &Context,
-    _db: &mut impl Queries,
-    _change: EmailChange<'_>,
+    context: &Context,
+    db: &mut impl Queries,
+    change: EmailChange<'_>,
 ) -> Result<(), AuthError> {
-    Ok(())
+    let mut letters: Vec<(&str, Value)> = Vec::with_capacity(2);
+    let data = data::of_change(context, &change, change.new_email, &change.new);
+    letters.push((change.new_email, data));
+    if let Some(current) = &change.current {
+        let to = change.user.email.as_str();
+        letters.push((to, data::of_change(context, &change, to, current)));
+    }
+    deliver::deliver(context, db, Kind::EmailChange, &letters).await
 }
 
 /// Sends a notice to `to`; a failure is logged and nothing more.
 pub(crate) async fn notify(
-    _context: &Context,
-    _db: &mut impl Queries,
-    _user: &User,
-    _to: &str,
-    _notice: Notice<'_>,
+    context: &Context,
+    db: &mut impl Queries,
+    user: &User,
+    to: &str,
+    notice: Notice<'_>,
 ) {
+    let kind = Kind::from(&notice);
+    let is_wanted = context
+        .config
+        .mail
+        .notifications
+        .iter()
+        .any(|name| name == kind.switch());
+    if to.is_empty() || !is_wanted {
+        return;
+    }
+    let data = data::of_notice(context, user, to, &notice);
+    if let Err(error) = deliver::deliver(context, db, kind, &[(to, data)]).await {
+        let template = kind.template();
+        tracing::warn!(template, user.id = %user.id, "the notice {template} was not sent: {error}");
+    }
 }
 
 /// The link that a letter of this kind contains (§7.2), also for `generate_link`.
 pub(crate) fn link(
     context: &Context,
-    _path_of: &str,
+    path_of: &str,
     verification_type: &str,
     token_hash: &str,
     redirect_to: &str,
 ) -> String {
-    format!(
-        "{}/verify?token={token_hash}&type={verification_type}&redirect_to={redirect_to}",
-        context.external_url
-    )
+    let parts = link::Parts {
+        path_of,
+        verification_type,
+        token_hash,
+        redirect_to,
+    };
+    link::build(context, &parts)
 }

@@ -1,0 +1,138 @@
+//! The project's own words: from its settings, or from where they point.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::BytesMut;
+use time::{Duration, OffsetDateTime};
+
+use super::{kind::Kind, template::Template};
+use crate::{config::TemplateSource, request::Context};
+
+/// A longer template is none.
+const MAX_BYTES: usize = 1_000_000;
+/// How long a fetched one is used before it is looked at again.
+const MAX_AGE: Duration = Duration::minutes(10);
+/// How soon after a failure it is tried again.
+const RETRY_AFTER: Duration = Duration::seconds(10);
+
+/// What the project says instead of the default words.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) subject: Option<Template>,
+    pub(super) body: Option<Arc<Template>>,
+}
+
+/// Templates that were fetched, by address.
+#[derive(Debug, Default)]
+pub(super) struct Fetched(Mutex<HashMap<String, Entry>>);
+
+#[derive(Debug, Clone)]
+struct Entry {
+    /// The last one that worked.
+    template: Option<Arc<Template>>,
+    /// When to look again.
+    due: OffsetDateTime,
+}
+
+/// Words that cannot be used are logged, and the mail goes out with the default ones.
+pub(super) async fn choose(context: &Context, kind: Kind) -> Chosen {
+    let mail = &context.config.mail;
+    let subject = mail.subjects.get(kind.template());
+    let body = match mail.templates.get(kind.template()) {
+        None => None,
+        Some(TemplateSource::Text(text)) => parse(kind, "body", text).map(Arc::new),
+        Some(TemplateSource::Url(address)) => fetched(context, kind, address).await,
+    };
+    Chosen {
+        subject: subject.and_then(|text| parse(kind, "subject", text)),
+        body,
+    }
+}
+
+fn parse(kind: Kind, what: &str, text: &str) -> Option<Template> {
+    let parsed = Template::parse(text);
+    let template = kind.template();
+    parsed
+        .inspect_err(|error| {
+            tracing::warn!(
+                template,
+                "the {what} of the mail {template} cannot be understood, so the default is used: \
+                 {error}"
+            );
+        })
+        .ok()
+}
+
+/// One that was fetched lately, or a new one; an old one while no new one can be had.
+async fn fetched(context: &Context, kind: Kind, address: &str) -> Option<Arc<Template>> {
+    let cache = &context.state.mail.templates;
+    let known = cache.get(address);
+    if let Some(entry) = known.as_ref().filter(|entry| context.now < entry.due) {
+        return entry.template.clone();
+    }
+    let fresh = match fetch(context, address).await {
+        Ok(text) => parse(kind, "body", &text).map(Arc::new),
+        Err(reason) => {
+            let template = kind.template();
+            tracing::warn!(
+                template,
+                "the mail {template} could not be fetched: {reason}"
+            );
+            None
+        }
+    };
+    let wait = if fresh.is_some() {
+        MAX_AGE
+    } else {
+        RETRY_AFTER
+    };
+    let template = fresh.or_else(|| known.and_then(|entry| entry.template));
+    let entry = Entry {
+        template: template.clone(),
+        due: context.now + wait,
+    };
+    cache.put(address, entry);
+    template
+}
+
+/// A path is taken to be below the site.
+async fn fetch(context: &Context, address: &str) -> Result<String, String> {
+    let url = match address.starts_with("http://") || address.starts_with("https://") {
+        true => address.to_owned(),
+        false => {
+            let site = context.config.site_url.as_str().trim_end_matches('/');
+            format!("{site}/{}", address.trim_start_matches('/'))
+        }
+    };
+    let request = context.service.http().get(url);
+    let request = request.timeout(context.config.http_timeout);
+    let mut response = request.send().await.map_err(|error| error.to_string())?;
+    if response.status() != http::StatusCode::OK {
+        return Err(format!("the answer was {}", response.status()));
+    }
+    let mut text = BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| error.to_string())? {
+        text.extend_from_slice(&chunk);
+        if text.len() > MAX_BYTES {
+            return Err(format!("it is longer than {MAX_BYTES} bytes"));
+        }
+    }
+    String::from_utf8(text.to_vec()).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+impl Fetched {
+    fn get(&self, address: &str) -> Option<Entry> {
+        self.lock().get(address).cloned()
+    }
+
+    fn put(&self, address: &str, entry: Entry) {
+        self.lock().insert(address.to_owned(), entry);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

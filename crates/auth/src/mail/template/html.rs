@@ -1,0 +1,279 @@
+//! Where in a page a value stands, and what makes it harmless there.
+//!
+//! The page is followed as it is written. Values never move the place: whatever they contain, they
+//! are made to stay text, one attribute's value, or a part of one URL.
+
+mod escape;
+
+pub(super) use escape::{escape, script_text};
+
+use escape::{css, name, query, unquoted, url};
+
+/// Written instead of a value that cannot be made harmless.
+const REFUSED: &str = "ZgotmplZ";
+
+/// A place in a page.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    state: State,
+    /// The element whose tag is or was being written.
+    tag: String,
+    attribute: String,
+    /// What was written last, for ends that are longer than one character.
+    recent: String,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After `<`.
+    TagName,
+    /// In a tag, between attributes or in the name of one.
+    Tag,
+    /// After `=`.
+    BeforeValue,
+    Value {
+        quote: Option<char>,
+        kind: Kind,
+        part: UrlPart,
+    },
+    Comment,
+    /// In an element whose content is no markup.
+    Raw,
+}
+
+/// What an attribute's value is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Url,
+    Css,
+    Script,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UrlPart {
+    /// Nothing of it is written: a scheme may come.
+    Start,
+    Path,
+    QueryOrFragment,
+}
+
+impl Place {
+    /// The template's own text goes by.
+    pub(super) fn advance(&mut self, text: &str) {
+        for c in text.chars() {
+            self.state = self.next(c);
+        }
+    }
+
+    fn next(&mut self, c: char) -> State {
+        match self.state {
+            State::Text if c == '<' => {
+                self.tag.clear();
+                State::TagName
+            }
+            State::Text => State::Text,
+            State::TagName => self.in_tag_name(c),
+            State::Tag => self.in_tag(c),
+            State::BeforeValue => self.before_value(c),
+            State::Value { quote, kind, part } => self.in_value(c, quote, kind, part),
+            State::Comment => self.until_recent(c, "-->", State::Comment),
+            State::Raw => {
+                let end = format!("</{}", self.tag);
+                match self.until_recent(c, &end, State::Raw) {
+                    State::Text => State::Tag,
+                    state => state,
+                }
+            }
+        }
+    }
+
+    fn in_tag_name(&mut self, c: char) -> State {
+        match c {
+            '>' => self.after_tag(),
+            c if c.is_whitespace() || (c == '/' && !self.tag.is_empty()) => {
+                self.attribute.clear();
+                match self.tag.is_empty() {
+                    true => State::Text,
+                    false => State::Tag,
+                }
+            }
+            c => {
+                self.tag.push(c.to_ascii_lowercase());
+                match self.tag == "!--" {
+                    true => {
+                        self.recent.clear();
+                        State::Comment
+                    }
+                    false => State::TagName,
+                }
+            }
+        }
+    }
+
+    fn in_tag(&mut self, c: char) -> State {
+        match c {
+            '>' => return self.after_tag(),
+            '=' => return State::BeforeValue,
+            c if c.is_whitespace() || c == '/' || c == '"' || c == '\'' => self.attribute.clear(),
+            c => self.attribute.push(c.to_ascii_lowercase()),
+        }
+        State::Tag
+    }
+
+    fn before_value(&mut self, c: char) -> State {
+        match c {
+            '>' => self.after_tag(),
+            '"' | '\'' => self.value(Some(c)),
+            c if c.is_whitespace() => State::BeforeValue,
+            c => {
+                self.state = self.value(None);
+                self.next(c)
+            }
+        }
+    }
+
+    fn value(&self, quote: Option<char>) -> State {
+        State::Value {
+            quote,
+            kind: kind_of(&self.attribute),
+            part: UrlPart::Start,
+        }
+    }
+
+    fn in_value(&mut self, c: char, quote: Option<char>, kind: Kind, part: UrlPart) -> State {
+        let is_over = match quote {
+            Some(quote) => c == quote,
+            None => c.is_whitespace() || c == '>',
+        };
+        if is_over {
+            self.attribute.clear();
+            return match c {
+                '>' => self.after_tag(),
+                _ => State::Tag,
+            };
+        }
+        let part = match c {
+            '?' | '#' => UrlPart::QueryOrFragment,
+            c if c.is_whitespace() => part,
+            _ if part == UrlPart::Start => UrlPart::Path,
+            _ => part,
+        };
+        State::Value { quote, kind, part }
+    }
+
+    fn after_tag(&mut self) -> State {
+        match self.tag.as_str() {
+            "script" | "style" | "textarea" | "title" | "xmp" | "noscript" => {
+                self.recent.clear();
+                State::Raw
+            }
+            _ => State::Text,
+        }
+    }
+
+    /// [`State::Text`] when what was written last ends with `end`.
+    fn until_recent(&mut self, c: char, end: &str, otherwise: State) -> State {
+        self.recent.push(c.to_ascii_lowercase());
+        if self.recent.ends_with(end) {
+            self.recent.clear();
+            return State::Text;
+        }
+        let surplus = self.recent.chars().count().saturating_sub(end.len());
+        if surplus > 0 {
+            self.recent = self.recent.chars().skip(surplus).collect();
+        }
+        otherwise
+    }
+
+    /// The value as it may stand here. `is_encoded` says that it went through `urlquery` already.
+    pub(super) fn harmless(&mut self, value: &str, is_encoded: bool) -> String {
+        match self.state {
+            State::Text => escape(value),
+            State::Raw => match self.tag.as_str() {
+                "title" | "textarea" => escape(value),
+                "style" => css(value),
+                _ => script_text(value),
+            },
+            State::Comment => String::new(),
+            State::TagName | State::Tag => name(value),
+            State::BeforeValue => {
+                self.state = self.value(None);
+                self.harmless(value, is_encoded)
+            }
+            State::Value { quote, kind, part } => {
+                let inside = match (kind, part) {
+                    (Kind::Plain, _) => value.to_owned(),
+                    (Kind::Css, _) => css(value),
+                    (Kind::Script, _) => script_text(value),
+                    (Kind::Url, UrlPart::QueryOrFragment) if !is_encoded => query(value),
+                    (Kind::Url, UrlPart::Start) if !has_good_scheme(value) => {
+                        format!("#{REFUSED}")
+                    }
+                    (Kind::Url, _) => url(value),
+                };
+                self.advance_value(quote, kind, part, &inside);
+                match quote {
+                    Some(_) => escape(&inside),
+                    None => unquoted(&inside),
+                }
+            }
+        }
+    }
+
+    /// A value may bring its own question mark.
+    fn advance_value(&mut self, quote: Option<char>, kind: Kind, part: UrlPart, inside: &str) {
+        let part = match part {
+            _ if inside.contains(['?', '#']) => UrlPart::QueryOrFragment,
+            UrlPart::Start if !inside.is_empty() => UrlPart::Path,
+            part => part,
+        };
+        self.state = State::Value { quote, kind, part };
+    }
+}
+
+fn kind_of(attribute: &str) -> Kind {
+    const URLS: &[&str] = &[
+        "action",
+        "archive",
+        "background",
+        "cite",
+        "classid",
+        "codebase",
+        "data",
+        "formaction",
+        "href",
+        "icon",
+        "longdesc",
+        "manifest",
+        "ping",
+        "poster",
+        "profile",
+        "src",
+        "srcset",
+        "usemap",
+    ];
+    let local = attribute.rsplit(':').next().unwrap_or(attribute);
+    match local {
+        "style" => Kind::Css,
+        "srcdoc" => Kind::Script,
+        name if name.starts_with("on") => Kind::Script,
+        name if URLS.contains(&name) => Kind::Url,
+        name if ["src", "uri", "url"].iter().any(|part| name.contains(part)) => Kind::Url,
+        _ => Kind::Plain,
+    }
+}
+
+/// Whether a browser or mail program follows such a link without running anything.
+fn has_good_scheme(value: &str) -> bool {
+    let Some((scheme, _)) = value.split_once(':') else {
+        return true;
+    };
+    // A colon after one of these is no scheme's.
+    scheme.contains(['/', '?', '#'])
+        || ["http", "https", "mailto"]
+            .iter()
+            .any(|good| scheme.eq_ignore_ascii_case(good))
+}
