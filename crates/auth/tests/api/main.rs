@@ -1,4 +1,14 @@
 //! The auth service against a real Postgres, request by request.
 
+mod logout;
+mod one_time_tokens;
+mod otp;
+mod password_grant;
+mod pkce;
+mod recover;
+mod refresh;
+mod sign_up;
 mod support;
 mod system;
+mod user;
+mod verify;

@@ -135,12 +135,50 @@ impl Api {
         rows.iter().map(|row| row.get(0)).collect()
     }
 
+    /// The newest mail that went to this address.
+    pub(crate) async fn mail_to(&self, address: &str) -> Mail {
+        let mails = self.mails().await;
+        let mut mails = mails.into_iter().rev();
+        let found = mails.find(|mail| mail["recipient"] == address);
+        Mail(found.unwrap_or_else(|| panic!("no mail to {address}")))
+    }
+
     /// Mails of the development mailbox, oldest first, each a row as JSON.
     pub(crate) async fn mails(&self) -> Vec<Value> {
         let sql = "select to_jsonb(m) from plinth.mailbox m order by id";
         let rows = self.admin().await.query(sql, &[]).await;
         let rows = rows.expect("the mailbox can be read");
         rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+/// A mail of the development mailbox.
+pub(crate) struct Mail(Value);
+
+impl Mail {
+    pub(crate) fn template(&self) -> &str {
+        self.0["template"].as_str().expect("a name")
+    }
+
+    /// The digits in it.
+    pub(crate) fn otp(&self) -> String {
+        self.0["otp"].as_str().expect("digits").to_owned()
+    }
+
+    /// The link in it, as a path of the service.
+    pub(crate) fn link(&self) -> String {
+        let link = self.0["links"][0].as_str().expect("a link");
+        let base = format!("{PUBLIC_URL}/auth/v1");
+        let path = link.strip_prefix(&base);
+        path.unwrap_or_else(|| panic!("{link} is elsewhere"))
+            .to_owned()
+    }
+
+    /// The hash that the link carries.
+    pub(crate) fn token_hash(&self) -> String {
+        let link = self.link();
+        let (_, rest) = link.split_once("token=").expect("a token");
+        rest.split('&').next().expect("a value").to_owned()
     }
 }
 

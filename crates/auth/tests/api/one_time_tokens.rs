@@ -1,0 +1,157 @@
+//! Attacks on one-time tokens: guessing, replaying, using old ones, and using another's.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::{Api, Reply};
+
+const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
+const OFTEN: (&str, &str) = ("auth.email.max_frequency", "0s");
+const PATIENT: (&str, &str) = ("auth.rate_limit.token_verifications", "1000");
+
+async fn asked(settings: &[(&str, &str)]) -> Api {
+    let api = Api::start(settings).await;
+    let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
+    api.post("/signup", body).await.ok();
+    api
+}
+
+async fn verify(api: &Api, code: &str) -> Reply {
+    let body = json!({ "type": "signup", "email": "ann@mail.dev", "token": code });
+    api.post("/verify", body).await
+}
+
+fn other_than(code: &str) -> String {
+    match code.starts_with('0') {
+        true => format!("1{}", &code[1..]),
+        false => format!("0{}", &code[1..]),
+    }
+}
+
+#[tokio::test]
+async fn ten_wrong_codes_make_the_token_void() {
+    let api = asked(&[CONFIRM, OFTEN, PATIENT]).await;
+    let mail = api.mail_to("ann@mail.dev").await;
+    let wrong = other_than(&mail.otp());
+    for _ in 0..9 {
+        verify(&api, &wrong).await.refuses(403, "otp_expired");
+    }
+    // Nine are forgiven.
+    let stored = "select count(*) from auth.one_time_tokens";
+    assert_eq!(api.count(stored).await, 1);
+
+    verify(&api, &wrong)
+        .await
+        .refuses_with(403, "otp_expired", "Token has expired or is invalid");
+
+    assert_eq!(api.count(stored).await, 0);
+    verify(&api, &mail.otp()).await.refuses(403, "otp_expired");
+    let link = api.get(&mail.link()).without_key().await;
+    assert!(link.location().contains("otp_expired"), "{link:?}");
+
+    // A new one starts anew.
+    api.post(
+        "/resend",
+        json!({ "type": "signup", "email": "ann@mail.dev" }),
+    )
+    .await
+    .ok();
+    let code = api.mail_to("ann@mail.dev").await.otp();
+    verify(&api, &code).await.ok();
+}
+
+#[tokio::test]
+async fn guessing_many_at_once_gets_no_further() {
+    let api = asked(&[CONFIRM, PATIENT]).await;
+    let right = api.mail_to("ann@mail.dev").await.otp();
+    let codes: Vec<String> = (0..29).map(|_| other_than(&right)).collect();
+
+    let calls = codes.iter().map(|code| verify(&api, code));
+    for reply in futures_util::future::join_all(calls).await {
+        reply.refuses(403, "otp_expired");
+    }
+
+    verify(&api, &right).await.refuses(403, "otp_expired");
+}
+
+#[tokio::test]
+async fn a_code_works_once_and_so_does_a_link() {
+    let api = asked(&[CONFIRM]).await;
+    let mail = api.mail_to("ann@mail.dev").await;
+
+    let code = mail.otp();
+    let calls = (0..5).map(|_| verify(&api, &code));
+    let replies = futures_util::future::join_all(calls).await;
+
+    let successes = replies.iter().filter(|reply| reply.status == 200).count();
+    assert_eq!(successes, 1);
+    assert_eq!(api.count("select count(*) from auth.sessions").await, 1);
+    let link = api.get(&mail.link()).without_key().await;
+    assert_eq!(link.status, 303);
+    assert!(link.location().contains("error_code=otp_expired"));
+}
+
+#[tokio::test]
+async fn tokens_grow_old() {
+    let api = asked(&[CONFIRM, ("auth.email.otp_expiry", "600")]).await;
+    let mail = api.mail_to("ann@mail.dev").await;
+    api.advance(Duration::from_secs(601));
+
+    verify(&api, &mail.otp()).await.refuses(403, "otp_expired");
+    let body = json!({ "type": "signup", "token_hash": mail.token_hash() });
+    api.post("/verify", body).await.refuses(403, "otp_expired");
+}
+
+#[tokio::test]
+async fn the_newest_mail_counts() {
+    let api = asked(&[CONFIRM, OFTEN]).await;
+    let first = api.mail_to("ann@mail.dev").await;
+    api.post(
+        "/resend",
+        json!({ "type": "signup", "email": "ann@mail.dev" }),
+    )
+    .await
+    .ok();
+
+    let body = json!({ "type": "signup", "token_hash": first.token_hash() });
+    api.post("/verify", body).await.refuses(403, "otp_expired");
+    let second = api.mail_to("ann@mail.dev").await;
+    verify(&api, &second.otp()).await.ok();
+}
+
+#[tokio::test]
+async fn digits_are_those_of_one_address() {
+    let api = asked(&[CONFIRM]).await;
+    let body = json!({ "email": "eve@mail.dev", "password": "correct horse" });
+    api.post("/signup", body).await.ok();
+    let code = api.mail_to("eve@mail.dev").await.otp();
+    let ann = api.mail_to("ann@mail.dev").await.otp();
+    assert_ne!(code, ann, "one in a million");
+
+    verify(&api, &code).await.refuses(403, "otp_expired");
+}
+
+#[tokio::test]
+async fn a_token_serves_its_own_purpose_only() {
+    let api = asked(&[CONFIRM]).await;
+    let mail = api.mail_to("ann@mail.dev").await;
+    for kind in ["recovery", "magiclink", "email_change"] {
+        let body = json!({ "type": kind, "token_hash": mail.token_hash() });
+        api.post("/verify", body).await.refuses(403, "otp_expired");
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_is_stored_opens_the_account() {
+    let api = asked(&[CONFIRM]).await;
+    let mail = api.mail_to("ann@mail.dev").await;
+    let stored = api
+        .value("select to_jsonb(confirmation_token) from auth.users", &[])
+        .await;
+    assert_ne!(stored, mail.otp());
+    // What a link carries is stored: whoever reads the database reads everything anyway. But
+    // digits cannot be read from it, nor used in their place.
+    let stored = stored.as_str().expect("text").to_owned();
+    verify(&api, &stored).await.refuses(403, "otp_expired");
+}
