@@ -20,7 +20,7 @@ impl Ban {
             "" => Ok(None),
             "none" => Ok(Some(Self::Lift)),
             _ => match duration(text) {
-                Some(Duration::ZERO) => Ok(Some(Self::Lift)),
+                Some(duration) if duration.is_zero() => Ok(Some(Self::Lift)),
                 Some(duration) => Ok(Some(Self::For(duration))),
                 None => Err(AuthError::invalid(format!(
                     "invalid format for ban duration: {text}"
