@@ -25,6 +25,9 @@ pub enum PlatformError {
     /// The route is part of the Management API, but Plinth does not have it (F21).
     #[error("Not available on Plinth: {0}")]
     NotAvailable(String),
+    /// A project's mails go out by its mail server.
+    #[error("This project's mails go out through a mail server, so it has no mailbox")]
+    MailboxOff,
     /// The request itself is wrong.
     #[error("{0}")]
     Invalid(String),
@@ -65,6 +68,7 @@ impl PlatformError {
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
             Self::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
             Self::NotAvailable(_) => (StatusCode::NOT_FOUND, "not_available"),
+            Self::MailboxOff => (StatusCode::NOT_FOUND, "mailbox_off"),
             Self::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             Self::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
             Self::MigrationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "migration_failed"),

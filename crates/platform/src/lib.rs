@@ -14,6 +14,7 @@ mod error;
 mod jobs;
 mod keys;
 mod landing;
+mod mailbox;
 mod platform;
 mod projects;
 mod schema;

@@ -1,23 +1,70 @@
-//! The way out of a mail: checks, then the mail server or the mailbox.
+//! The way out of a mail: checks, then the project's hook, its mail server, or the mailbox.
 
 use plinth_db::Queries;
 use serde_json::Value;
 
-use super::{kind::Kind, mailbox, message};
-use crate::{AuthError, request::Context};
+use super::{
+    hook::{self, EmailData},
+    kind::Kind,
+    mailbox,
+    message::{self, Message},
+    recipient, smtp,
+};
+use crate::{
+    AuthError, hooks,
+    model::User,
+    rate_limit::{Sending, check_sending},
+    request::Context,
+};
 
-/// Sends one letter, or the two that belong together, each with what it is filled with.
+/// One letter, or the two that belong together.
+pub(super) struct Outgoing<'a> {
+    pub(super) kind: Kind,
+    pub(super) user: &'a User,
+    /// Addresses, each with what the letter to it is filled with.
+    pub(super) letters: Vec<(&'a str, Value)>,
+    /// The address that the user shall have.
+    pub(super) new_email: Option<&'a str>,
+    pub(super) for_hook: EmailData<'a>,
+}
+
+/// Sends it, or says why not.
 pub(super) async fn deliver(
     context: &Context,
     db: &mut impl Queries,
-    kind: Kind,
-    letters: &[(&str, Value)],
+    outgoing: Outgoing<'_>,
 ) -> Result<(), AuthError> {
-    for (to, data) in letters {
-        let message = message::compose(context, kind, to, data).await;
-        mailbox::keep(context, db, &message)
-            .await
-            .map_err(|error| AuthError::database(kind.failure(), error))?;
+    for (to, _) in &outgoing.letters {
+        recipient::check_authorized(&context.config.mail, to)?;
+    }
+    check_sending(context, Sending::Email)?;
+    if context.config.hooks.send_email.is_some() {
+        let Outgoing {
+            user, new_email, ..
+        } = outgoing;
+        let payload = hook::payload(db, user, new_email, &outgoing.for_hook).await?;
+        if hooks::send_email(context, db, payload).await? {
+            return Ok(());
+        }
+    }
+    for (to, data) in &outgoing.letters {
+        recipient::check_reachable(&context.config.mail, to).await?;
+        let message = message::compose(context, outgoing.kind, to, data).await;
+        hand_over(context, db, &message).await?;
     }
     Ok(())
+}
+
+async fn hand_over(
+    context: &Context,
+    db: &mut impl Queries,
+    message: &Message,
+) -> Result<(), AuthError> {
+    let failure = message.kind.failure();
+    match &context.config.mail.smtp {
+        Some(server) => smtp::send(context, server, message).await,
+        None => mailbox::keep(context, db, message)
+            .await
+            .map_err(|error| AuthError::database(failure, error)),
+    }
 }

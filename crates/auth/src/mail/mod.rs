@@ -6,26 +6,31 @@
 
 mod data;
 mod deliver;
+mod hook;
 mod kind;
 mod link;
 mod mailbox;
 mod message;
 mod reading;
+mod recipient;
+mod smtp;
 mod sources;
 pub(crate) mod template;
 mod words;
 
 use plinth_db::Queries;
-use serde_json::Value;
 
 use crate::{AuthError, model::User, request::Context};
 
+use deliver::{Outgoing, deliver};
+use hook::EmailData;
 use kind::Kind;
 
 /// What the service remembers of a project's mail.
 #[derive(Default)]
 pub(crate) struct MailState {
     templates: sources::Fetched,
+    server: smtp::Server,
 }
 
 /// A letter that carries a one-time token.
@@ -88,9 +93,14 @@ pub(crate) async fn send(
     db: &mut impl Queries,
     letter: Letter<'_>,
 ) -> Result<(), AuthError> {
-    let kind = Kind::from(letter.kind);
-    let data = data::of_letter(context, &letter);
-    deliver::deliver(context, db, kind, &[(letter.to, data)]).await
+    let outgoing = Outgoing {
+        kind: letter.kind.into(),
+        user: letter.user,
+        letters: vec![(letter.to, data::of_letter(context, &letter))],
+        new_email: None,
+        for_hook: EmailData::of_letter(context, &letter),
+    };
+    deliver(context, db, outgoing).await
 }
 
 /// Sends the letters of a change of address.
@@ -99,14 +109,21 @@ pub(crate) async fn send_email_change(
     db: &mut impl Queries,
     change: EmailChange<'_>,
 ) -> Result<(), AuthError> {
-    let mut letters: Vec<(&str, Value)> = Vec::with_capacity(2);
-    let data = data::of_change(context, &change, change.new_email, &change.new);
-    letters.push((change.new_email, data));
+    let to_new = change.new_email;
+    let data = data::of_change(context, &change, to_new, &change.new);
+    let mut letters = vec![(to_new, data)];
     if let Some(current) = &change.current {
         let to = change.user.email.as_str();
         letters.push((to, data::of_change(context, &change, to, current)));
     }
-    deliver::deliver(context, db, Kind::EmailChange, &letters).await
+    let outgoing = Outgoing {
+        kind: Kind::EmailChange,
+        user: change.user,
+        letters,
+        new_email: Some(to_new),
+        for_hook: EmailData::of_change(context, &change),
+    };
+    deliver(context, db, outgoing).await
 }
 
 /// Sends a notice to `to`; a failure is logged and nothing more.
@@ -118,19 +135,25 @@ pub(crate) async fn notify(
     notice: Notice<'_>,
 ) {
     let kind = Kind::from(&notice);
-    let is_wanted = context
-        .config
-        .mail
-        .notifications
-        .iter()
-        .any(|name| name == kind.switch());
-    if to.is_empty() || !is_wanted {
+    let mut wanted = context.config.mail.notifications.iter();
+    if to.is_empty() || !wanted.any(|name| name == kind.switch()) {
         return;
     }
-    let data = data::of_notice(context, user, to, &notice);
-    if let Err(error) = deliver::deliver(context, db, kind, &[(to, data)]).await {
+    let outgoing = Outgoing {
+        kind,
+        user,
+        letters: vec![(to, data::of_notice(context, user, to, &notice))],
+        new_email: None,
+        for_hook: EmailData::of_notice(context, &notice),
+    };
+    // What fails in Postgres ends the transaction that the notice is only a part of.
+    let is_guarded = db.execute("savepoint notice", &[]).await.is_ok();
+    if let Err(error) = deliver(context, db, outgoing).await {
         let template = kind.template();
         tracing::warn!(template, user.id = %user.id, "the notice {template} was not sent: {error}");
+        if is_guarded {
+            _ = db.execute("rollback to savepoint notice", &[]).await;
+        }
     }
 }
 

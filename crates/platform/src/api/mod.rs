@@ -1,5 +1,6 @@
 //! The platform API: `/v1` in the shapes of the Management API, `/platform` our own
-//! (console contract §2). Every call needs an [`Operator`].
+//! (console contract §2). Every call needs an [`Operator`],
+//! except those to a project's mailbox, which take the project's secret key too.
 
 mod api_keys;
 mod bearer_jwt;
@@ -9,6 +10,7 @@ mod databases;
 mod identity;
 mod jobs;
 mod logs;
+mod mailbox;
 mod operator;
 mod outlive;
 mod projects;
@@ -132,6 +134,14 @@ fn own() -> Router<Platform> {
             get(databases::history).post(databases::apply_file),
         )
         .route("/projects/{ref}/seed", post(databases::seed))
+        .route(
+            "/projects/{ref}/mailbox",
+            get(mailbox::list).delete(mailbox::clear),
+        )
+        .route(
+            "/projects/{ref}/mailbox/{id}",
+            get(mailbox::show).delete(mailbox::delete),
+        )
         .route("/projects/{ref}/logs", get(logs::search))
         .route("/projects/{ref}/logs/tail", get(logs::tail))
         .fallback(not_found)

@@ -234,7 +234,8 @@ impl Platform {
         let auth = project.db.as_service(Service::Auth).await?;
         auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens")
             .await?;
-        Ok(())
+        // Mails hold sign-in links of the parent's users.
+        crate::mailbox::clear(&project).await
     }
 }
 

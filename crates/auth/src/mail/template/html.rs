@@ -83,7 +83,10 @@ impl Place {
             State::Raw => {
                 let end = format!("</{}", self.tag);
                 match self.until_recent(c, &end, State::Raw) {
-                    State::Text => State::Tag,
+                    State::Text => {
+                        self.tag.insert(0, '/');
+                        State::Tag
+                    }
                     state => state,
                 }
             }

@@ -1,0 +1,114 @@
+//! Whom the project may write to (auth contract §7.3).
+
+use crate::{AuthError, config::MailConfig, error::Code};
+
+/// Addresses that people type to get past a form.
+const JOKES: &[&str] = &[
+    "test@gmail.com",
+    "example@gmail.com",
+    "someone@gmail.com",
+    "test@email.com",
+];
+
+/// Domains that nobody gets mail at: reserved ones, and frequent slips.
+const DEAD_DOMAINS: &[&str] = &[
+    "test",
+    "example",
+    "invalid",
+    "local",
+    "localhost",
+    "test.com",
+    "example.com",
+    "example.net",
+    "example.org",
+    "gamil.com",
+    "gamai.com",
+    "anonymous.com",
+    "email.com",
+];
+
+const DEAD_ENDINGS: &[&str] = &[".test", ".example", ".invalid", ".local", ".localhost"];
+
+/// So many characters a name has there at least.
+const SHORTEST_GMAIL_NAME: usize = 6;
+
+/// Where only some addresses are written to, it must be one of them; `+label` does not count.
+pub(super) fn check_authorized(config: &MailConfig, address: &str) -> Result<(), AuthError> {
+    let allowed = &config.authorized_addresses;
+    let bare = without_label(address);
+    let is_allowed =
+        allowed.is_empty() || allowed.iter().any(|one| one.eq_ignore_ascii_case(&bare));
+    match is_allowed {
+        true => Ok(()),
+        false => Err(AuthError::new(
+            400,
+            Code::EmailAddressNotAuthorized,
+            format!("Email address \"{address}\" cannot be used as it is not authorized"),
+        )),
+    }
+}
+
+/// Where the project wants it, addresses that cannot work are refused before anything bounces.
+pub(super) async fn check_reachable(config: &MailConfig, address: &str) -> Result<(), AuthError> {
+    if !config.is_validation_extended {
+        return Ok(());
+    }
+    match is_plausible(address) {
+        true => Ok(()),
+        false => Err(AuthError::new(
+            400,
+            Code::EmailAddressInvalid,
+            format!("Email address \"{address}\" is invalid"),
+        )),
+    }
+}
+
+fn without_label(address: &str) -> String {
+    match address.split_once('@') {
+        Some((local, domain)) => {
+            let name = local.split('+').next().unwrap_or(local);
+            format!("{name}@{domain}")
+        }
+        None => address.to_owned(),
+    }
+}
+
+/// What can be told without asking anybody.
+fn is_plausible(address: &str) -> bool {
+    let Some((local, domain)) = address.rsplit_once('@') else {
+        return false;
+    };
+    let is_dead = !domain.contains('.')
+        || DEAD_DOMAINS.contains(&domain)
+        || DEAD_ENDINGS.iter().any(|ending| domain.ends_with(ending));
+    let is_too_short = domain == "gmail.com" && local.len() < SHORTEST_GMAIL_NAME;
+    !JOKES.contains(&address) && !is_dead && !is_too_short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_do_not_count() {
+        assert_eq!(without_label("ann+a+b@mail.dev"), "ann@mail.dev");
+        assert_eq!(without_label("ann@mail.dev"), "ann@mail.dev");
+    }
+
+    #[test]
+    fn addresses_that_cannot_work_are_known() {
+        for address in ["ann@mail.dev", "longer@gmail.com", "a@b.co"] {
+            assert!(is_plausible(address), "{address}");
+        }
+        for address in [
+            "a@example.com",
+            "a@x.test",
+            "a@localhost",
+            "a@company",
+            "short@gmail.com",
+            "test@email.com",
+        ] {
+            assert!(!is_plausible(address), "{address}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Mail servers.
+//!
+//! Port 465 speaks TLS from the beginning. On others TLS begins when the server offers it; a
+//! password is never sent without it, except to this machine.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use lettre::{
+    Address, AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
+    message::{
+        Mailbox, MultiPart,
+        header::{HeaderName, HeaderValue},
+    },
+    transport::smtp::{
+        authentication::Credentials,
+        client::{Tls, TlsParameters},
+        extension::ClientId,
+    },
+};
+use url::Url;
+
+use super::message::Message;
+use crate::{AuthConfig, AuthError, config::SmtpConfig, error::Code, request::Context};
+
+type Transport = AsyncSmtpTransport<Tokio1Executor>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const IMPLICIT_TLS_PORT: u16 = 465;
+
+/// How to reach the server, and the settings that this was made from.
+#[derive(Default)]
+pub(super) struct Server(Mutex<Option<(Arc<AuthConfig>, Transport)>>);
+
+/// Hands the mail to the server and waits until it has it.
+pub(super) async fn send(
+    context: &Context,
+    config: &SmtpConfig,
+    message: &Message,
+) -> Result<(), AuthError> {
+    let to: Address = message.to.parse().map_err(|_| {
+        let text = format!("Email address \"{}\" is invalid", message.to);
+        AuthError::new(400, Code::EmailAddressInvalid, text)
+    })?;
+    let failed = |error: Failure| AuthError::internal(message.kind.failure(), error);
+    let letter = letter(context, config, to, message).map_err(failed)?;
+    let transport = context.state.mail.server.get(context, config);
+    let transport = transport.map_err(failed)?;
+    let sent = tokio::time::timeout(context.config.http_timeout, transport.send(letter)).await;
+    match sent {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(failed(error.into())),
+        Err(_) => Err(failed("the mail server did not answer in time".into())),
+    }
+}
+
+impl Server {
+    /// The way to the server; made anew when the settings changed.
+    fn get(&self, context: &Context, config: &SmtpConfig) -> Result<Transport, Failure> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((made_from, transport)) = &*held
+            && Arc::ptr_eq(made_from, &context.config)
+        {
+            return Ok(transport.clone());
+        }
+        let transport = transport(context, config)?;
+        *held = Some((context.config.clone(), transport.clone()));
+        Ok(transport)
+    }
+}
+
+fn transport(context: &Context, config: &SmtpConfig) -> Result<Transport, Failure> {
+    let tls = TlsParameters::new(config.host.clone())?;
+    let tls = match (config.port, &config.user) {
+        (IMPLICIT_TLS_PORT, _) => Tls::Wrapper(tls),
+        (_, Some(_)) if !is_this_machine(&config.host) => Tls::Required(tls),
+        _ => Tls::Opportunistic(tls),
+    };
+    let mut builder = Transport::builder_dangerous(&config.host)
+        .port(config.port)
+        .tls(tls)
+        .timeout(Some(context.config.http_timeout))
+        .hello_name(ClientId::Domain(own_host(context)));
+    if let Some(user) = &config.user {
+        let password = config.password.as_ref().map(|secret| secret.expose());
+        let password = password.unwrap_or_default().to_owned();
+        builder = builder.credentials(Credentials::new(user.clone(), password));
+    }
+    Ok(builder.build())
+}
+
+fn is_this_machine(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "::1")
+}
+
+/// The name by which we greet, and below which message ids are ours.
+fn own_host(context: &Context) -> String {
+    let url = Url::parse(&context.external_url).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    host.unwrap_or("localhost").to_owned()
+}
+
+fn letter(
+    context: &Context,
+    config: &SmtpConfig,
+    to: Address,
+    message: &Message,
+) -> Result<lettre::Message, Failure> {
+    let name = one_line(&config.sender_name);
+    let name = Some(name).filter(|name| !name.is_empty());
+    let from = Mailbox::new(name, config.sender_address.parse()?);
+    let id = format!("<{}@{}>", uuid::Uuid::new_v4().simple(), own_host(context));
+    let mut builder = lettre::Message::builder()
+        .from(from)
+        .to(Mailbox::new(None, to))
+        .subject(&message.subject)
+        .message_id(Some(id))
+        .date(SystemTime::from(context.now));
+    for (name, value) in &config.headers {
+        let Ok(name) = HeaderName::new_from_ascii(name.clone()) else {
+            tracing::warn!("{name:?} is no name of a header, so mails go out without it");
+            continue;
+        };
+        let value = one_line(&value.replace("$messageType", message.kind.template()));
+        builder = builder.raw_header(HeaderValue::new(name, value));
+    }
+    let body = MultiPart::alternative_plain_html(message.text.clone(), message.html.clone());
+    Ok(builder.multipart(body)?)
+}
+
+/// A line break would begin another header.
+fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
