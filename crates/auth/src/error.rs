@@ -107,6 +107,13 @@ impl AuthError {
         }
     }
 
+    /// Tells the log about a fault of ours; for whoever makes the answer.
+    pub(crate) fn log(&self) {
+        if let Kind::Internal(cause) = &self.kind {
+            tracing::error!(error = %cause, "an auth request failed: {cause}");
+        }
+    }
+
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         self.status
@@ -180,9 +187,7 @@ pub(crate) async fn render_errors(request: Request, next: Next) -> Response {
     let Some(error) = response.extensions_mut().remove::<Arc<AuthError>>() else {
         return response;
     };
-    if let Kind::Internal(cause) = &error.kind {
-        tracing::error!(error = %cause, "an auth request failed: {cause}");
-    }
+    error.log();
     let code_header = [("x-sb-error-code", error.code.as_str())];
     let body = Json(error.body(is_dated, request_id));
     let mut rendered = (error.status, code_header, body).into_response();

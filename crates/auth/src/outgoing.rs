@@ -8,13 +8,18 @@ const AT_MOST: Duration = Duration::from_secs(30);
 /// One client for all calls. It follows no redirects, because none of the services has a reason to
 /// send us elsewhere and an attacker may have one.
 pub(crate) fn client() -> reqwest::Client {
+    builder()
+        .build()
+        .expect("the options are fixed, and the system's certificates are read when first needed")
+}
+
+/// What every client of ours has in common.
+pub(crate) fn builder() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .timeout(AT_MOST)
         .connect_timeout(Duration::from_secs(5))
         .user_agent(concat!("plinth/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .expect("the options are fixed, and the system's certificates are read when first needed")
 }
 
 /// What went wrong with a call, with every cause behind it; the address is left out, as it may

@@ -1,0 +1,366 @@
+//! `GET /authorize` and `GET /user/identities/authorize`: the way to a provider
+//! (auth contract §2.8, §2.9).
+
+use axum::{
+    Json,
+    extract::RawQuery,
+    response::{IntoResponse, Response},
+};
+use plinth_db::Queries;
+use serde_json::{Value, json};
+use url::Url;
+use uuid::Uuid;
+
+use super::{
+    account, client_states, oauth1,
+    pairs::Pairs,
+    provider::{Kind, Provider, Unusable},
+    providers::spec::Quirk,
+    redirects,
+};
+use crate::{
+    AuthError,
+    error::Code,
+    model::{Flow, FlowMethod, flows},
+    request::{Challenge, Context, SignedIn},
+};
+
+/// What a provider hears from us alone.
+pub(super) const RESERVED: [&str; 8] = [
+    "client_id",
+    "client_secret",
+    "redirect_uri",
+    "response_type",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "code_verifier",
+];
+
+/// What the request says to us and not to the provider.
+const OURS: [&str; 5] = [
+    "provider",
+    "scopes",
+    "redirect_to",
+    "invite_token",
+    "skip_http_redirect",
+];
+
+/// `GET /authorize`
+pub(crate) async fn authorize(
+    context: Context,
+    RawQuery(query): RawQuery,
+) -> Result<Response, AuthError> {
+    let query = Pairs::parse(query.as_deref());
+    let url = begin(&context, &query, None).await?;
+    redirects::found(&url)
+}
+
+/// `GET /user/identities/authorize`: the same, to link what is found to the caller.
+pub(crate) async fn link(
+    context: Context,
+    caller: SignedIn,
+    RawQuery(query): RawQuery,
+) -> Result<Response, AuthError> {
+    check_manual_linking(&context)?;
+    let query = Pairs::parse(query.as_deref());
+    let url = begin(&context, &query, Some(caller.user.id)).await?;
+    match query.first("skip_http_redirect") == "true" {
+        true => Ok(Json(json!({ "url": url })).into_response()),
+        false => redirects::found(&url),
+    }
+}
+
+pub(super) fn check_manual_linking(context: &Context) -> Result<(), AuthError> {
+    match context.config.is_manual_linking_enabled {
+        true => Ok(()),
+        false => Err(AuthError::new(
+            404,
+            Code::ManualLinkingDisabled,
+            "Manual linking is disabled",
+        )),
+    }
+}
+
+/// Remembers the flow and gives the provider's address for it.
+async fn begin(
+    context: &Context,
+    query: &Pairs,
+    linking_target: Option<Uuid>,
+) -> Result<String, AuthError> {
+    let name = query.first("provider");
+    let provider = Provider::load(context, name).await.map_err(unsupported)?;
+    let mut db = context.begin().await?;
+    let invite_token = query.first("invite_token");
+    if !invite_token.is_empty() {
+        check_invitation(context, &mut db, invite_token).await?;
+    }
+    let challenge = Challenge::parse(
+        query.first("code_challenge"),
+        query.first("code_challenge_method"),
+    )?;
+
+    let mut flow = Flow {
+        id: crate::random::uuid(),
+        user_id: None,
+        auth_code: challenge
+            .is_some()
+            .then(|| crate::random::uuid().to_string()),
+        challenge,
+        provider_type: provider.name.clone(),
+        provider_access_token: None,
+        provider_refresh_token: None,
+        authentication_method: FlowMethod::OAuth.as_str().to_owned(),
+        created_at: context.now,
+        auth_code_issued_at: None,
+        invite_token: (!invite_token.is_empty()).then(|| invite_token.to_owned()),
+        referrer: Some(context.redirect_to()),
+        oauth_client_state_id: None,
+        linking_target_id: linking_target,
+        is_email_optional: provider.is_email_optional,
+    };
+    let url = match provider.quirk() {
+        Quirk::Twitter => begin_oauth1(context, &mut db, &provider, &mut flow).await?,
+        _ => begin_oauth2(context, &mut db, &provider, &mut flow, query).await?,
+    };
+    flows::insert(&mut db, &flow).await?;
+    db.commit().await?;
+    Ok(url)
+}
+
+fn unsupported(reason: Unusable) -> AuthError {
+    match reason {
+        Unusable::Failed(error) => error,
+        Unusable::Web(cause) => {
+            tracing::warn!(error = %cause, "a provider's discovery failed: {cause}");
+            AuthError::invalid(format!("Unsupported provider: {}", Unusable::Web(cause)))
+        }
+        Unusable::NotOffered(text) => AuthError::invalid(format!("Unsupported provider: {text}")),
+    }
+}
+
+async fn check_invitation(
+    context: &Context,
+    db: &mut impl Queries,
+    token: &str,
+) -> Result<(), AuthError> {
+    match account::find_invited(context, db, token).await? {
+        Some(_) => Ok(()),
+        None => Err(AuthError::new(
+            404,
+            Code::UserNotFound,
+            "User identified by token not found",
+        )),
+    }
+}
+
+async fn begin_oauth2(
+    context: &Context,
+    db: &mut impl Queries,
+    provider: &Provider,
+    flow: &mut Flow,
+    query: &Pairs,
+) -> Result<String, AuthError> {
+    let mut verifier = None;
+    if provider.uses_pkce {
+        let secret = crate::random::url_text::<32>();
+        let state = client_states::insert(db, &provider.name, &secret, context.now).await?;
+        flow.oauth_client_state_id = Some(state);
+        verifier = Some(secret);
+    }
+    let state = flow.id.to_string();
+    address(provider, &state, verifier.as_deref(), query)
+        .ok_or_else(|| AuthError::invalid("Unsupported provider: it has no address"))
+}
+
+/// OAuth 1.0a has the state in the callback's address, and a secret per request.
+async fn begin_oauth1(
+    context: &Context,
+    db: &mut impl Queries,
+    provider: &Provider,
+    flow: &mut Flow,
+) -> Result<String, AuthError> {
+    let callback = format!("{}?state={}", provider.redirect_uri, flow.id);
+    let request = oauth1::request_token(context, provider, &callback)
+        .await
+        .map_err(|cause| AuthError::internal("Unable to retrieve request token", cause))?;
+    let kept = request.to_kept();
+    let state = client_states::insert(db, &provider.name, &kept, context.now).await?;
+    flow.oauth_client_state_id = Some(state);
+    Ok(oauth1::authenticate_url(provider, &request))
+}
+
+/// Where the browser goes.
+fn address(
+    provider: &Provider,
+    state: &str,
+    verifier: Option<&str>,
+    query: &Pairs,
+) -> Option<String> {
+    let mut url = Url::parse(&provider.authorization_url).ok()?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    let mut params = Params::default();
+    params.set("response_type", "code");
+    params.set("client_id", &provider.client_id);
+    params.set("redirect_uri", &provider.redirect_uri);
+    params.set("state", state);
+    let scopes = provider.scopes(query.first("scopes")).join(" ");
+    if !scopes.is_empty() {
+        params.set("scope", &scopes);
+    }
+    match provider.quirk() {
+        Quirk::Apple => params.set("response_mode", "form_post"),
+        _ => forward(&mut params, query),
+    }
+    if let Some(verifier) = verifier {
+        params.set("code_challenge", &client_states::challenge(verifier));
+        params.set("code_challenge_method", "S256");
+    }
+    if let Kind::Custom { row, .. } = &provider.kind {
+        for (name, value) in &row.authorization_params {
+            params.set(name, value.as_str().unwrap_or_default());
+        }
+    }
+    url.query_pairs_mut().extend_pairs(params.0);
+    Some(url.to_string())
+}
+
+/// Whatever else the request says.
+fn forward(params: &mut Params, query: &Pairs) {
+    for (name, value) in query.distinct() {
+        let lower = name.to_ascii_lowercase();
+        if OURS.contains(&name) || RESERVED.contains(&lower.as_str()) {
+            continue;
+        }
+        match name {
+            "workos_provider" => params.set("provider", value),
+            _ => params.set(name, value),
+        }
+    }
+}
+
+/// Parameters in their order; a later one replaces an earlier one of its name.
+#[derive(Default)]
+struct Params(Vec<(String, String)>);
+
+impl Params {
+    fn set(&mut self, name: &str, value: &str) {
+        self.0.retain(|(known, _)| known != name);
+        self.0.push((name.to_owned(), value.to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_token::Secret;
+
+    use super::*;
+    use crate::{
+        config::ProviderConfig,
+        oauth::providers::{spec::ClientAuth, table},
+    };
+
+    fn provider(name: &str) -> Provider {
+        let spec = table::find(name).expect("a provider");
+        Provider {
+            name: name.to_owned(),
+            kind: Kind::BuiltIn {
+                spec,
+                config: ProviderConfig::default(),
+            },
+            client_id: "ours".to_owned(),
+            secret: Secret::new("secret"),
+            redirect_uri: "https://api.test/auth/v1/callback".to_owned(),
+            authorization_url: "https://idp.test/authorize?tenant=1".to_owned(),
+            token_url: String::new(),
+            client_auth: ClientAuth::Header,
+            uses_pkce: spec.uses_pkce,
+            is_email_optional: false,
+        }
+    }
+
+    #[track_caller]
+    fn check(name: &str, query: &str, expected: &[(&str, &str)]) {
+        let query = Pairs::parse(Some(query));
+        let verifier = provider(name).uses_pkce.then_some("verifier");
+        let url = address(&provider(name), "the-state", verifier, &query).expect("an address");
+        let url = Url::parse(&url).expect("a URL");
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let common = [
+            ("tenant", "1"),
+            ("response_type", "code"),
+            ("client_id", "ours"),
+            ("redirect_uri", "https://api.test/auth/v1/callback"),
+            ("state", "the-state"),
+        ];
+        let expected: Vec<(String, String)> = common
+            .iter()
+            .chain(expected)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        assert_eq!(pairs, expected);
+    }
+
+    #[test]
+    fn scopes_are_added_where_the_provider_takes_them() {
+        check(
+            "github",
+            "provider=github&scopes=repo,read:org",
+            &[("scope", "user:email repo read:org")],
+        );
+        check(
+            "google",
+            "scopes=https://a.test/x%20https://a.test/y",
+            &[("scope", "email profile https://a.test/x https://a.test/y")],
+        );
+        check("bitbucket", "scopes=more", &[("scope", "account email")]);
+        check("zoom", "scopes=more", &[]);
+    }
+
+    #[test]
+    fn other_parameters_are_forwarded_and_reserved_ones_are_not() {
+        check(
+            "github",
+            "prompt=login&prompt=none&login_hint=a%40b.c&nonce=n&state=forged&REDIRECT_URI=x\
+             &client_id=y&redirect_to=z&invite_token=t&code_challenge=c&Response_Type=token",
+            &[
+                ("scope", "user:email"),
+                ("prompt", "login"),
+                ("login_hint", "a@b.c"),
+                ("nonce", "n"),
+            ],
+        );
+        check(
+            "workos",
+            "connection=c&workos_provider=GoogleOAuth",
+            &[("connection", "c"), ("provider", "GoogleOAuth")],
+        );
+    }
+
+    #[test]
+    fn apple_hears_nothing_but_what_it_knows() {
+        check(
+            "apple",
+            "prompt=login",
+            &[("scope", "email name"), ("response_mode", "form_post")],
+        );
+    }
+
+    #[test]
+    fn x_is_shown_that_the_code_is_ours() {
+        check(
+            "x",
+            "",
+            &[
+                ("scope", "users.email tweet.read users.read offline.access"),
+                (
+                    "code_challenge",
+                    "iMnq5o6zALKXGivsnlom_0F5_WYda32GHkxlV7mq7hQ",
+                ),
+                ("code_challenge_method", "S256"),
+            ],
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! What a custom provider may be (auth contract §2.15).
+
+use serde_json::Value;
+use url::Url;
+
+use super::{CustomProvider, PREFIX, Protocol};
+use crate::{
+    AuthError,
+    model::Object,
+    oauth::{authorize::RESERVED, guard},
+    request::Context,
+};
+
+const MAX_NAME_CHARS: usize = 100;
+const MAX_CLIENT_ID_CHARS: usize = 512;
+const MAX_URL_CHARS: usize = 2048;
+const MAX_IDENTIFIER_BYTES: usize = 50;
+
+/// Columns that only we write.
+const PROTECTED: [&str; 13] = [
+    "id",
+    "aud",
+    "role",
+    "app_metadata",
+    "created_at",
+    "updated_at",
+    "confirmed_at",
+    "email_confirmed_at",
+    "phone_confirmed_at",
+    "email_verified",
+    "phone_verified",
+    "banned_until",
+    "is_super_admin",
+];
+
+/// Whether this can name a provider in the path.
+pub(super) fn check_prefix(identifier: &str) -> Result<(), AuthError> {
+    match identifier.starts_with(PREFIX) {
+        true => Ok(()),
+        false => Err(AuthError::invalid(format!(
+            "identifier must start with 'custom:' prefix, e.g. 'custom:{identifier}'"
+        ))),
+    }
+}
+
+/// Everything that can be said without calling anybody.
+pub(super) fn check(provider: &CustomProvider) -> Result<(), AuthError> {
+    check_identifier(&provider.identifier)?;
+    check_length("name", &provider.name, MAX_NAME_CHARS)?;
+    check_length("client_id", &provider.client_id, MAX_CLIENT_ID_CHARS)?;
+    if provider.client_secret.is_empty() {
+        return Err(AuthError::invalid("client_secret is required"));
+    }
+    for (name, value) in required_urls(provider) {
+        if value.is_none_or(str::is_empty) {
+            let kind = match provider.protocol {
+                Protocol::OpenId => "OIDC",
+                Protocol::OAuth2 => "OAuth2",
+            };
+            return Err(AuthError::invalid(format!(
+                "{name} is required for {kind} providers"
+            )));
+        }
+    }
+    check_authorization_params(&provider.authorization_params)?;
+    check_mapping(&provider.attribute_mapping)?;
+    check_texts(provider)
+}
+
+/// What cannot be kept in the database at all, or means nothing.
+fn check_texts(provider: &CustomProvider) -> Result<(), AuthError> {
+    let listed = provider.custom_claims_allowlist.iter();
+    if listed.clone().any(|name| name.trim().is_empty()) {
+        return Err(AuthError::invalid(
+            "custom_claims_allowlist entries must be non-empty strings",
+        ));
+    }
+    let texts = [&provider.name, &provider.client_id].into_iter();
+    let lists = [&provider.acceptable_client_ids, &provider.scopes];
+    let mut all = texts.chain(listed).chain(lists.into_iter().flatten());
+    let objects = [&provider.attribute_mapping, &provider.authorization_params];
+    let has_null = all.any(|text| text.contains('\0'))
+        || provider.client_secret.expose().contains('\0')
+        || objects.iter().any(|object| has_null_in(object));
+    match has_null {
+        true => Err(AuthError::invalid("texts must not contain null characters")),
+        false => Ok(()),
+    }
+}
+
+fn has_null_in(object: &Object) -> bool {
+    // Escaped, as JSON has it.
+    let text = Value::Object(object.clone()).to_string();
+    text.contains("\\u0000")
+}
+
+fn check_identifier(identifier: &str) -> Result<(), AuthError> {
+    if identifier.is_empty() {
+        return Err(AuthError::invalid("identifier is required"));
+    }
+    check_prefix(identifier)?;
+    let is_inner = |byte: u8| is_edge(byte) || byte == b':' || byte == b'-';
+    let bytes = identifier.as_bytes();
+    let is_good = bytes.len() <= MAX_IDENTIFIER_BYTES
+        && bytes.iter().copied().all(is_inner)
+        && bytes.last().copied().is_some_and(is_edge);
+    match is_good {
+        true => Ok(()),
+        false => Err(AuthError::invalid(
+            "identifier must be at most 50 lower-case letters, digits, colons and hyphens, and \
+             end with a letter or a digit",
+        )),
+    }
+}
+
+fn is_edge(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+fn check_length(name: &str, text: &str, max_chars: usize) -> Result<(), AuthError> {
+    match text.chars().count() {
+        0 => Err(AuthError::invalid(format!("{name} is required"))),
+        length if length > max_chars => Err(AuthError::invalid(format!(
+            "{name} must have at most {max_chars} characters"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn required_urls(provider: &CustomProvider) -> Vec<(&'static str, Option<&str>)> {
+    match provider.protocol {
+        Protocol::OpenId => vec![("issuer", provider.issuer.as_deref())],
+        Protocol::OAuth2 => vec![
+            ("authorization_url", provider.authorization_url.as_deref()),
+            ("token_url", provider.token_url.as_deref()),
+            ("userinfo_url", provider.userinfo_url.as_deref()),
+        ],
+    }
+}
+
+fn check_authorization_params(params: &Object) -> Result<(), AuthError> {
+    for (name, value) in params {
+        let lower = name.to_ascii_lowercase();
+        if lower == "nonce" || RESERVED.contains(&lower.as_str()) {
+            return Err(AuthError::invalid(format!(
+                "Cannot override reserved OAuth parameter: {name}"
+            )));
+        }
+        if !value.is_string() {
+            return Err(AuthError::invalid(format!(
+                "Authorization parameter {name:?} must be a string"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn check_mapping(mapping: &Object) -> Result<(), AuthError> {
+    match mapping.keys().find(|name| PROTECTED.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(AuthError::invalid(format!(
+            "Cannot map to protected system field: {name}"
+        ))),
+    }
+}
+
+/// Whether all its URLs may be called: https, and nothing that only this machine reaches.
+pub(super) async fn check_urls(
+    context: &Context,
+    provider: &CustomProvider,
+) -> Result<(), AuthError> {
+    let urls = match provider.protocol {
+        Protocol::OpenId => vec![&provider.issuer, &provider.discovery_url],
+        Protocol::OAuth2 => vec![
+            &provider.authorization_url,
+            &provider.token_url,
+            &provider.userinfo_url,
+            &provider.jwks_uri,
+        ],
+    };
+    for url in urls.into_iter().flatten().filter(|url| !url.is_empty()) {
+        check_url(context, url).await?;
+    }
+    Ok(())
+}
+
+async fn check_url(context: &Context, text: &str) -> Result<(), AuthError> {
+    let url = parse_url(text)?;
+    if context.config.custom_providers.allows_local_urls {
+        return Ok(());
+    }
+    match guard::is_public_host(&url) && guard::leads_to_public(&url).await {
+        true => Ok(()),
+        false => Err(AuthError::invalid(
+            "URL must lead to a public address, not to this machine or a private network",
+        )),
+    }
+}
+
+fn parse_url(text: &str) -> Result<Url, AuthError> {
+    if text.chars().count() > MAX_URL_CHARS || text.contains('\0') {
+        return Err(AuthError::invalid("URL is too long"));
+    }
+    let url = Url::parse(text).map_err(|_| AuthError::invalid("Invalid URL format"))?;
+    // The table insists on the spelling, too.
+    match url.scheme() == "https" && text.starts_with("https://") {
+        true => Ok(url),
+        false => Err(AuthError::invalid("URL must use HTTPS")),
+    }
+}
+
+/// The parts of a discovery document that are kept, if it has what a sign-in needs.
+pub(super) fn check_document(document: &Value, issuer: &str) -> Result<Value, AuthError> {
+    let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("");
+    let needed = ["issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"];
+    let missing: Vec<&str> = needed
+        .into_iter()
+        .filter(|name| text(name).is_empty())
+        .collect();
+    if !missing.is_empty() {
+        return Err(AuthError::invalid(format!(
+            "OIDC discovery document is missing required fields: {}",
+            missing.join(", ")
+        )));
+    }
+    if text("issuer") != issuer {
+        return Err(AuthError::invalid(format!(
+            "OIDC discovery document names the issuer {:?} instead of {issuer:?}",
+            text("issuer")
+        )));
+    }
+    for name in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
+        parse_url(text(name))?;
+    }
+    let kept = [
+        "userinfo_endpoint",
+        "scopes_supported",
+        "response_types_supported",
+        "grant_types_supported",
+        "subject_types_supported",
+    ];
+    let kept: Object = needed
+        .into_iter()
+        .chain(kept)
+        .filter_map(|name| Some((name.to_owned(), document.get(name)?.clone())))
+        .filter(|(_, value)| !value.is_null())
+        .collect();
+    match has_null_in(&kept) {
+        true => Err(AuthError::invalid("OIDC discovery document cannot be kept")),
+        false => Ok(Value::Object(kept)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_follow_the_tables_pattern() {
+        for good in ["custom:a", "custom:my-idp", "custom:a:b", "custom:1"] {
+            assert!(check_identifier(good).is_ok(), "{good}");
+        }
+        let long = format!("custom:{}", "a".repeat(44));
+        for bad in [
+            "", "my-idp", "custom:", "custom:A", "custom:a-", "custom:a_b", "Custom:a", &long,
+        ] {
+            assert!(check_identifier(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn reserved_parameters_cannot_be_set_in_any_spelling() {
+        let check = |params: Value| {
+            let params = params.as_object().cloned().expect("an object");
+            check_authorization_params(&params).is_ok()
+        };
+        assert!(check(json!({ "prompt": "login", "acr_values": "x" })));
+        for name in ["state", "Redirect_URI", "nonce", "code_challenge", "client_secret"] {
+            assert!(!check(json!({ name: "x" })), "{name}");
+        }
+        assert!(!check(json!({ "max_age": 7 })));
+    }
+
+    #[test]
+    fn documents_need_what_a_sign_in_needs() {
+        let good = json!({
+            "issuer": "https://idp.test",
+            "authorization_endpoint": "https://idp.test/a",
+            "token_endpoint": "https://idp.test/t",
+            "jwks_uri": "https://idp.test/k",
+            "scopes_supported": ["openid"],
+            "something_else": 1,
+        });
+        let kept = check_document(&good, "https://idp.test").expect("a good document");
+        assert_eq!(kept["scopes_supported"], json!(["openid"]));
+        assert_eq!(kept.get("something_else"), None);
+
+        assert!(check_document(&good, "https://other.test").is_err());
+        for name in ["issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"] {
+            let mut bad = good.clone();
+            bad[name] = json!("");
+            assert!(check_document(&bad, "https://idp.test").is_err(), "{name}");
+        }
+        let mut script = good.clone();
+        script["authorization_endpoint"] = json!("javascript:alert(1)");
+        assert!(check_document(&script, "https://idp.test").is_err());
+    }
+}
