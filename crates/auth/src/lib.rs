@@ -8,6 +8,7 @@ mod accounts;
 mod admin;
 mod audit;
 mod captcha;
+mod cleanup;
 mod clock;
 mod code;
 mod config;
@@ -41,7 +42,7 @@ mod webauthn;
 mod wire_time;
 
 pub use clock::Clock;
-pub use config::AuthConfig;
+pub use config::{AuthConfig, GotrueConfig, ServerConfig};
 pub use error::AuthError;
 pub use routes::routes;
 pub use service::AuthService;

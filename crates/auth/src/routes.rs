@@ -10,7 +10,7 @@ use crate::{
     error::{Code, render_errors},
     logout::logout,
     otp, recover,
-    request::require_key,
+    request::{limit_time, require_key},
     signup::sign_up,
     system,
     token::token,
@@ -26,6 +26,7 @@ pub fn routes(service: AuthService) -> Router {
         .method_not_allowed_fallback(async || {
             AuthError::new(405, Code::Unknown, "Method not allowed")
         })
+        .layer(middleware::from_fn_with_state(service.clone(), limit_time))
         .layer(middleware::from_fn(render_errors))
         .layer(middleware::from_fn(system::cors))
         .with_state(service)

@@ -15,7 +15,7 @@ const UNITS: [(&str, u128); 8] = [
 ];
 
 /// Reads a span of time; `None` when the text is not one. A bare `0` needs no unit.
-pub(crate) fn parse(text: &str) -> Option<Duration> {
+pub fn parse(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }

@@ -33,6 +33,7 @@ mod settings;
 mod table;
 mod value;
 
+pub use crate::duration::parse as parse_duration;
 pub use crate::handle::SettingsHandle;
 pub use crate::key::Key;
 pub use crate::kind::Kind;
@@ -41,4 +42,5 @@ pub use crate::path::join_path;
 pub use crate::problem::{LoadError, Place, Problem};
 pub use crate::reference::{Row, describe, render_reference};
 pub use crate::settings::{Settings, Source};
+pub use crate::table::nearest;
 pub use crate::value::{Secret, Value};

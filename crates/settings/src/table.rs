@@ -126,10 +126,7 @@ pub(crate) fn suggest(parent: &SettingPath, cursor: &Cursor, name: &str) -> Opti
 }
 
 /// The name that differs least, if it differs little enough to be a slip.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let tolerance = (name.chars().count() / 3).clamp(1, 3);
     candidates
         .into_iter()

@@ -4,6 +4,7 @@
 //! environment names of GoTrue.
 
 mod external;
+mod gotrue;
 mod hooks;
 mod limits;
 mod mail;
@@ -20,6 +21,7 @@ use url::Url;
 pub(crate) use external::{
     CustomProvidersConfig, ExternalConfig, LinkingDomains, OAuthServerConfig, ProviderConfig,
 };
+pub use gotrue::{GotrueConfig, ServerConfig};
 pub(crate) use hooks::{Hook, HookTarget, HooksConfig};
 pub(crate) use limits::{CaptchaConfig, CaptchaProvider, Rate, RateLimits, Refill};
 pub(crate) use mail::{MailConfig, SmtpConfig, TemplateSource};
@@ -109,9 +111,12 @@ pub(crate) fn bounded(span: Duration) -> Duration {
     span.min(CENTURY)
 }
 
-/// Digits of a one-time code: six to ten.
+/// Digits of a one-time code: six to ten, or else six.
 pub(crate) fn otp_length(asked: usize) -> usize {
-    asked.clamp(6, 10)
+    match asked {
+        6..=10 => asked,
+        _ => 6,
+    }
 }
 
 /// `a, b` as two; empty ones are none.

@@ -39,8 +39,8 @@ async fn limited(
     // The parameter's type is the function's own: json or jsonb.
     let sql = format!(
         "select pg_catalog.to_jsonb({}.{}($1)) as answer",
-        QuotedIdent(schema),
-        QuotedIdent(name)
+        QuotedIdent::new(schema),
+        QuotedIdent::new(name)
     );
     let row = db.query_opt(&sql, &[payload]).await?;
     db.query(RESTORE, &[&before.unwrap_or_default()]).await?;

@@ -8,11 +8,12 @@ use axum::{
 };
 use plinth_project::{Caller, CallerError, Credentials};
 use plinth_token::{ClaimRules, VerifiedToken};
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::Context;
 use crate::{
-    AuthError, AuthService,
+    AuthConfig, AuthError, AuthService,
     error::Code,
     model::{Session, User, users},
     sessions,
@@ -42,7 +43,7 @@ impl FromRequestParts<AuthService> for SignedIn {
         service: &AuthService,
     ) -> Result<Self, AuthError> {
         let context = Context::from_request_parts(parts, service).await?;
-        let caller = bearer(parts, &context)?;
+        let caller = bearer(parts, context.now)?;
         let Some(token) = caller.token().cloned() else {
             return Err(missing_subject());
         };
@@ -104,7 +105,7 @@ impl FromRequestParts<AuthService> for Admin {
         service: &AuthService,
     ) -> Result<Self, AuthError> {
         let context = Context::from_request_parts(parts, service).await?;
-        let caller = bearer(parts, &context)?;
+        let caller = bearer(parts, context.now)?;
         let role = caller.role().to_owned();
         if !context.config.jwt.admin_roles.contains(&role) {
             return Err(AuthError::new(403, Code::NotAdmin, "User not allowed"));
@@ -125,8 +126,18 @@ impl FromRequestParts<AuthService> for Admin {
     }
 }
 
+/// Whether the request carries a good token of an administrating role. Enough to be spared a
+/// captcha; [`Admin`] asks more.
+pub(super) fn has_admin_token(parts: &Parts, config: &AuthConfig, now: OffsetDateTime) -> bool {
+    let is_admin = |caller: Caller| {
+        let mut roles = config.jwt.admin_roles.iter();
+        roles.any(|role| role == caller.role())
+    };
+    bearer(parts, now).is_ok_and(is_admin)
+}
+
 /// Whoever showed a good bearer token.
-fn bearer(parts: &Parts, context: &Context) -> Result<Caller, AuthError> {
+fn bearer(parts: &Parts, now: OffsetDateTime) -> Result<Caller, AuthError> {
     let credentials = parts.extensions.get::<Credentials>();
     let shown = credentials.and_then(|credentials| credentials.bearer.clone());
     let caller = match shown {
@@ -136,7 +147,7 @@ fn bearer(parts: &Parts, context: &Context) -> Result<Caller, AuthError> {
         Some(Ok(caller)) => caller,
     };
     if let Some(token) = caller.token() {
-        let rules = ClaimRules::exact(context.now.unix_timestamp());
+        let rules = ClaimRules::exact(now.unix_timestamp());
         token.check(&rules).map_err(|error| bad_token(&error))?;
     }
     Ok(caller)

@@ -9,6 +9,7 @@ use plinth_project::{
 };
 use time::OffsetDateTime;
 
+use super::bearer::has_admin_token;
 use crate::{AuthConfig, AuthError, AuthService, service::ProjectState};
 
 /// What every handler starts from. Cheap to clone.
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     /// One time for everything that the request does.
     pub(crate) now: OffsetDateTime,
     pub(crate) client: ClientInfo,
+    /// Whether the bearer token has an administrating role.
+    pub(crate) is_admin: bool,
     /// Where clients reach this service, without a slash at its end.
     pub(crate) external_url: String,
     /// Where the project's account pages are, without a slash at its end.
@@ -105,9 +108,11 @@ impl FromRequestParts<AuthService> for Context {
             None => format!("{base}/auth/v1"),
         };
         let account_url = format!("{base}{}", config.account_path.trim_end_matches('/'));
+        let now = service.clock().now();
         let context = Self {
             state: service.state(&project),
-            now: service.clock().now(),
+            now,
+            is_admin: has_admin_token(parts, &config, now),
             client: ClientInfo::read(parts, &config),
             external_url,
             account_url,

@@ -7,9 +7,11 @@ mod context;
 mod pkce;
 mod query;
 pub(crate) mod redirect;
+mod time_limit;
 
 pub(crate) use bearer::{Admin, SignedIn, require_key};
 pub(crate) use body::{Input, MetaSecurity};
 pub(crate) use context::{ClientInfo, Context};
 pub(crate) use pkce::{Challenge, ChallengeMethod};
 pub(crate) use query::Query;
+pub(crate) use time_limit::limit_time;

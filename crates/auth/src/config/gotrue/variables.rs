@@ -1,0 +1,283 @@
+//! Variables, each asked for by its name; what nobody asked for is told at the end.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    str::FromStr,
+    time::Duration,
+};
+
+use plinth_settings::{nearest, parse_duration};
+use plinth_token::Secret;
+use url::Url;
+
+use crate::config::{bounded, comma_list};
+
+const PREFIX: &str = "GOTRUE_";
+
+/// Names that mean nothing to Plinth, with what begins like them: it has no such part, or does the
+/// same without being told.
+const INERT: &[&str] = &[
+    "API_ENDPOINT",
+    "API_REQUEST_ID_HEADER",
+    "CORS_ALLOWED_HEADERS",
+    "DB_ADVISOR_",
+    "DB_DRIVER",
+    "DB_HEALTH_CHECK_PERIOD",
+    "DB_MIGRATIONS_PATH",
+    "INDEX_WORKER_",
+    "JWT_ADMIN_GROUP_NAME",
+    "JWT_VALID_METHODS",
+    "LOG_",
+    "LOGGING_",
+    "MAILER_EMAIL_BACKGROUND_SENDING",
+    "MAILER_EMAIL_VALIDATION_SERVICE_",
+    "MAILER_TEMPLATE_",
+    "METRICS_",
+    "OPERATOR_TOKEN",
+    "PASSWORD_HIBP_BLOOM_",
+    "PROFILER_",
+    "RATE_LIMIT_WEB3",
+    "RELOADING_",
+    "SAML_",
+    "EXTERNAL_WEB3_",
+    "EXPERIMENTAL_SCIM_",
+    "SMTP_LOGGING_ENABLED",
+    "TRACING_",
+];
+
+/// Parts of GoTrue that are not here yet: who switches one on is told.
+const NOT_YET: &[&str] = &[
+    "SAML_ENABLED",
+    "EXTERNAL_WEB3_SOLANA_ENABLED",
+    "EXTERNAL_WEB3_ETHEREUM_ENABLED",
+    "EXPERIMENTAL_SCIM_ENABLED",
+];
+
+/// What the environment says, problems with it, and what was asked for.
+pub(super) struct Variables {
+    values: BTreeMap<String, String>,
+    asked: BTreeSet<String>,
+    problems: Vec<String>,
+}
+
+impl Variables {
+    /// An empty value is no value.
+    pub(super) fn new(environment: impl IntoIterator<Item = (String, String)>) -> Self {
+        let environment = environment.into_iter();
+        Self {
+            values: environment.filter(|(_, value)| !value.is_empty()).collect(),
+            asked: BTreeSet::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.find(&[name], None).map(|(_, value)| value)
+    }
+
+    /// The first that is set: names with the prefix, then one without.
+    pub(super) fn text_of(&mut self, names: &[&str], bare: Option<&str>) -> Option<String> {
+        self.find(names, bare).map(|(_, value)| value)
+    }
+
+    pub(super) fn text_or(&mut self, name: &str, default: &str) -> String {
+        self.text(name).unwrap_or_else(|| default.to_owned())
+    }
+
+    pub(super) fn secret(&mut self, name: &str) -> Option<Secret> {
+        self.text(name).map(Secret::from)
+    }
+
+    /// As Go reads truth.
+    pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
+        self.read(name, "true or false", |text| match text {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+            _ => None,
+        })
+        .unwrap_or(default)
+    }
+
+    pub(super) fn number(&mut self, name: &str, default: u32) -> u32 {
+        let number = self.read(name, "a whole number", whole);
+        number.unwrap_or(default)
+    }
+
+    pub(super) fn number_up_to(&mut self, name: &str, default: u8, max: u8) -> u8 {
+        let expected = format!("a whole number from 0 to {max}");
+        let number = self.read(name, &expected, |text| {
+            text.parse().ok().filter(|number| *number <= max)
+        });
+        number.unwrap_or(default)
+    }
+
+    pub(super) fn decimal(&mut self, name: &str, default: f64) -> f64 {
+        let number = self.read(name, "a number that is not negative", |text| {
+            let number: f64 = text.parse().ok()?;
+            (number.is_finite() && number >= 0.0).then_some(number)
+        });
+        number.unwrap_or(default)
+    }
+
+    /// As Go writes spans of time.
+    pub(super) fn duration(&mut self, name: &str, default: Duration) -> Duration {
+        self.optional_duration(name).unwrap_or(default)
+    }
+
+    /// Zero means the default.
+    pub(super) fn duration_or_if_zero(&mut self, name: &str, default: Duration) -> Duration {
+        let given = self.optional_duration(name);
+        given.filter(|span| !span.is_zero()).unwrap_or(default)
+    }
+
+    pub(super) fn positive_duration(&mut self, name: &str) -> Option<Duration> {
+        self.read(name, "a duration above zero, as in 1h30m", |text| {
+            parse_duration(text).filter(|span| !span.is_zero())
+        })
+        .map(bounded)
+    }
+
+    pub(super) fn optional_duration(&mut self, name: &str) -> Option<Duration> {
+        self.read(name, "a duration, as in 1h30m", parse_duration)
+            .map(bounded)
+    }
+
+    /// A number of seconds.
+    pub(super) fn seconds(&mut self, name: &str, default: Duration) -> Duration {
+        let seconds = self.decimal(name, default.as_secs_f64());
+        bounded(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    }
+
+    pub(super) fn list(&mut self, name: &str) -> Vec<String> {
+        self.text(name)
+            .map_or_else(Vec::new, |text| comma_list(&text))
+    }
+
+    pub(super) fn list_or(&mut self, name: &str, default: &[&str]) -> Vec<String> {
+        let list = self.list(name);
+        match list.is_empty() {
+            true => default.iter().map(|item| (*item).to_owned()).collect(),
+            false => list,
+        }
+    }
+
+    pub(super) fn urls(&mut self, name: &str) -> Vec<Url> {
+        let items = self.list(name);
+        let urls = items.iter().map(|item| Url::parse(item)).collect();
+        match urls {
+            Ok(urls) => urls,
+            Err(_) => {
+                self.problem(name, "must be URLs, with commas between them");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Pairs such as `a=1,b=2`.
+    pub(super) fn pairs(&mut self, name: &str, between: char) -> Vec<(String, String)> {
+        let mut pairs = Vec::new();
+        for item in self.list(name) {
+            match item.split_once(between) {
+                Some((key, value)) => pairs.push((key.trim().to_owned(), value.trim().to_owned())),
+                None => self.problem(name, format!("{item:?} must be <name>{between}<value>")),
+            }
+        }
+        pairs
+    }
+
+    pub(super) fn required_url(&mut self, name: &str) -> Option<Url> {
+        self.required_url_of(&[name], None)
+    }
+
+    pub(super) fn required_url_of(&mut self, names: &[&str], bare: Option<&str>) -> Option<Url> {
+        let Some((name, text)) = self.find(names, bare) else {
+            let name = bare.map_or_else(|| format!("{PREFIX}{}", names[0]), str::to_owned);
+            self.problems.push(format!("{name} is not set"));
+            return None;
+        };
+        let url = Url::parse(&text).ok().filter(Url::has_host);
+        if url.is_none() {
+            self.problems.push(format!(
+                "{name}: {text:?} is no URL such as https://example.com"
+            ));
+        }
+        url
+    }
+
+    /// A value that `parse` understands; another one is a problem.
+    pub(super) fn read<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        let value = parse(text.trim());
+        if value.is_none() {
+            self.problem(name, format!("{text:?} is not {expected}"));
+        }
+        value
+    }
+
+    /// Tells what is wrong with a variable.
+    pub(super) fn problem(&mut self, name: &str, told: impl Display) {
+        self.problems.push(format!("{PREFIX}{name}: {told}"));
+    }
+
+    /// Tells what is wrong with the whole.
+    pub(super) fn complain(&mut self, told: impl Into<String>) {
+        self.problems.push(told.into());
+    }
+
+    fn find(&mut self, names: &[&str], bare: Option<&str>) -> Option<(String, String)> {
+        let prefixed = names.iter().map(|name| format!("{PREFIX}{name}"));
+        let all: Vec<String> = prefixed.chain(bare.map(str::to_owned)).collect();
+        self.asked.extend(all.iter().cloned());
+        all.into_iter().find_map(|name| {
+            let value = self.values.get(&name)?.clone();
+            Some((name, value))
+        })
+    }
+
+    /// All problems, or else what is odd.
+    pub(super) fn finish(self) -> Result<Vec<String>, Vec<String>> {
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let mut warnings = Vec::new();
+        for (name, value) in &self.values {
+            let Some(bare) = name.strip_prefix(PREFIX) else {
+                continue;
+            };
+            if NOT_YET.contains(&bare) && value.parse() != Ok(false) {
+                warnings.push(format!("{name}: this plinth does not have that yet"));
+            } else if !self.asked.contains(name) && !is_inert(bare) {
+                warnings.push(self.unknown(name));
+            }
+        }
+        Ok(warnings)
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let known = self.asked.iter().map(String::as_str);
+        match nearest(name, known) {
+            Some(meant) => format!("{name} is unknown and ignored; did you mean {meant}?"),
+            None => format!("{name} is unknown and ignored"),
+        }
+    }
+}
+
+/// Negative numbers and fractions are none.
+fn whole(text: &str) -> Option<u32> {
+    // GoTrue takes some of them as decimals.
+    let text = text.strip_suffix(".0").unwrap_or(text);
+    u32::from_str(text).ok()
+}
+
+fn is_inert(bare: &str) -> bool {
+    INERT.iter().any(|name| match name.ends_with('_') {
+        true => bare.starts_with(name),
+        false => bare == *name,
+    })
+}

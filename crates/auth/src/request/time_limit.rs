@@ -1,0 +1,32 @@
+//! Requests that take too long are given up (auth contract §1.2). What they had begun is rolled
+//! back with them.
+
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use plinth_project::Project;
+
+use crate::{AuthError, AuthService, error::Code};
+
+/// Gives a request as long as its project's settings allow.
+pub(crate) async fn limit_time(
+    State(service): State<AuthService>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(project) = request.extensions().get::<Project>() else {
+        return next.run(request).await;
+    };
+    let limit = service.config(project).max_request_duration;
+    match tokio::time::timeout(limit, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => AuthError::new(
+            504,
+            Code::RequestTimeout,
+            "Processing this request timed out, please retry after a moment.",
+        )
+        .into_response(),
+    }
+}
