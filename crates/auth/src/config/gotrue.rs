@@ -20,7 +20,7 @@ use super::{
     AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig, RefreshConfig,
     RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, otp_length, password,
 };
-use crate::request::redirect::AllowList;
+use crate::{password::character_sets, request::redirect::AllowList};
 pub use server::ServerConfig;
 use variables::Variables;
 
@@ -148,10 +148,9 @@ fn password(v: &mut Variables) -> PasswordConfig {
     };
     PasswordConfig {
         min_length: password::min_length(v.number("PASSWORD_MIN_LENGTH", 6) as usize),
-        required_characters: password::character_sets(&required),
+        required_characters: character_sets(&required),
         hibp: v.flag("PASSWORD_HIBP_ENABLED", false).then_some(hibp),
         cost: 10,
-        max_waiting: 128,
         change_needs_reauthentication: v
             .flag("SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION", false),
         change_needs_current: v.flag("SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD", false),

@@ -11,8 +11,6 @@ pub(crate) struct PasswordConfig {
     pub(crate) hibp: Option<HibpConfig>,
     /// Of bcrypt.
     pub(crate) cost: u32,
-    /// How many passwords may wait to be hashed before requests are refused.
-    pub(crate) max_waiting: usize,
     /// `SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION`
     pub(crate) change_needs_reauthentication: bool,
     /// `SECURITY_UPDATE_PASSWORD_REQUIRE_CURRENT_PASSWORD`
@@ -35,39 +33,4 @@ pub(crate) struct HibpConfig {
 /// Shorter ones than six are never allowed.
 pub(crate) fn min_length(asked: usize) -> usize {
     asked.max(6)
-}
-
-/// Sets of characters, which colons part; `\:` is a colon itself.
-pub(crate) fn character_sets(text: &str) -> Vec<String> {
-    let mut sets = vec![String::new()];
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match (character, characters.peek()) {
-            ('\\', Some(':' | '\\')) => extend_last(&mut sets, characters.next()),
-            (':', _) => sets.push(String::new()),
-            (other, _) => extend_last(&mut sets, Some(other)),
-        }
-    }
-    sets.retain(|set| !set.is_empty());
-    sets
-}
-
-fn extend_last(sets: &mut [String], character: Option<char>) {
-    if let Some(set) = sets.last_mut() {
-        set.extend(character);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colons_part_sets_unless_they_are_escaped() {
-        assert_eq!(character_sets(""), [""; 0]);
-        assert_eq!(character_sets("abc"), ["abc"]);
-        assert_eq!(character_sets("abc:123:"), ["abc", "123"]);
-        assert_eq!(character_sets(r"a\:b:\\c"), ["a:b", r"\c"]);
-        assert_eq!(character_sets(r"a\"), [r"a\"]);
-    }
 }

@@ -16,7 +16,7 @@ use super::{
     AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig, RefreshConfig,
     RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, password,
 };
-use crate::request::redirect::AllowList;
+use crate::{password::character_sets, request::redirect::AllowList};
 
 impl FromSettings for AuthConfig {
     fn from_settings(settings: &Settings) -> Self {
@@ -99,7 +99,7 @@ fn password(settings: &Settings) -> PasswordConfig {
     let has_hibp = settings.bool("plinth.auth.password.hibp.enabled");
     PasswordConfig {
         min_length: password::min_length(count(settings, "auth.minimum_password_length")),
-        required_characters: password::character_sets(password_rule(
+        required_characters: character_sets(password_rule(
             settings.opt_text("auth.password_requirements"),
         )),
         hibp: has_hibp.then(|| HibpConfig {
@@ -110,7 +110,6 @@ fn password(settings: &Settings) -> PasswordConfig {
                 .to_owned(),
         }),
         cost: count(settings, "plinth.auth.password.hash_cost"),
-        max_waiting: count(settings, "plinth.auth.password.hash_queue"),
         change_needs_reauthentication: settings.bool("auth.email.secure_password_change"),
         change_needs_current: settings.bool("auth.email.require_current_password"),
         makes_email_identity: settings.bool("plinth.auth.password.creates_email_identity"),

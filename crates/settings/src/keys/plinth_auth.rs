@@ -1,7 +1,7 @@
 //! `[plinth.auth]` and `[plinth.account]`: what GoTrue's own configuration has and `[auth]` has
 //! not, and what only Plinth has.
 
-use super::{AT_LEAST_ONE, COUNT};
+use super::COUNT;
 use crate::key::{
     Key, choice, duration, flag, integer, list, optional_duration, optional_text, optional_url,
     table, text, url,
@@ -88,12 +88,6 @@ pub(super) const KEYS: &[Key] = &[
         HASH_COST,
         10,
         "Work factor of bcrypt; one more takes twice the time.",
-    ),
-    integer(
-        "plinth.auth.password.hash_queue",
-        AT_LEAST_ONE,
-        128,
-        "Most passwords that wait to be hashed before requests are refused.",
     ),
     flag(
         "plinth.auth.password.creates_email_identity",
