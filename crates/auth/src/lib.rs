@@ -19,6 +19,7 @@ mod mail;
 mod messages;
 mod model;
 mod oauth;
+mod oauth_server;
 mod otp;
 mod outgoing;
 mod password;

@@ -9,7 +9,7 @@ use crate::{
     AuthError, AuthService, admin,
     error::{Code, render_errors},
     logout::logout,
-    otp, recover,
+    oauth_server, otp, recover,
     request::{limit_time, require_key},
     signup::sign_up,
     system,
@@ -38,6 +38,9 @@ fn open() -> Router<AuthService> {
         .route("/health", get(system::health))
         .route("/.well-known/jwks.json", get(system::jwks))
         .route("/verify", get(verify::verify_link))
+        .route("/oauth/clients/register", post(oauth_server::register))
+        .route("/oauth/authorize", get(oauth_server::authorize))
+        .route("/oauth/token", post(oauth_server::token))
 }
 
 /// These need a key of the project; some a user or an administrator besides, which their handlers
@@ -67,4 +70,31 @@ fn keyed() -> Router<AuthService> {
         )
         .route("/admin/generate_link", post(admin::generate_link))
         .route("/admin/audit", get(admin::list_audit_log))
+        .route(
+            "/admin/oauth/clients",
+            get(oauth_server::list_clients).post(oauth_server::create_client),
+        )
+        .route(
+            "/admin/oauth/clients/{client_id}",
+            get(oauth_server::read_client)
+                .put(oauth_server::update_client)
+                .delete(oauth_server::delete_client),
+        )
+        .route(
+            "/admin/oauth/clients/{client_id}/regenerate_secret",
+            post(oauth_server::regenerate_secret),
+        )
+        .route("/oauth/userinfo", get(oauth_server::userinfo))
+        .route(
+            "/oauth/authorizations/{authorization_id}",
+            get(oauth_server::show),
+        )
+        .route(
+            "/oauth/authorizations/{authorization_id}/consent",
+            post(oauth_server::decide),
+        )
+        .route(
+            "/user/oauth/grants",
+            get(oauth_server::list_grants).delete(oauth_server::revoke_grant),
+        )
 }

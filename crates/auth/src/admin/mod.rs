@@ -24,6 +24,6 @@ pub(crate) use invite::invite;
 pub(crate) use links::generate as generate_link;
 pub(crate) use list::list;
 pub(crate) use one_user::{UserPath, read, user_id};
-pub(crate) use page::Page;
+pub(crate) use page::{Page, Pairs, pairs, value};
 pub(crate) use total::Totals;
 pub(crate) use update::update;

@@ -47,6 +47,14 @@ impl Page {
         })
     }
 
+    /// A page that holds everything.
+    pub(crate) fn whole(total: u64) -> Self {
+        Self {
+            number: 1,
+            size: total.max(1),
+        }
+    }
+
     /// For `limit $n`.
     pub(crate) fn limit(self) -> i64 {
         i64::try_from(self.size).unwrap_or(i64::MAX)

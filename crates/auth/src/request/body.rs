@@ -3,6 +3,7 @@
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
+    http::request::Parts,
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use plinth_project::BodyLimit;
@@ -22,13 +23,19 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, AuthError> {
-        let (parts, body) = request.into_parts();
-        if let Some(limit) = parts.extensions.get::<BodyLimit>() {
-            limit.set(MAX_BYTES as u64);
-        }
-        let bytes = read(body).await?;
-        parse(&bytes).map(Input)
+        let (_, bytes) = body_of(request).await?;
+        parse_json(&bytes).map(Input)
     }
+}
+
+/// A whole body of any kind, and what came before it.
+pub(crate) async fn body_of(request: Request) -> Result<(Parts, bytes::Bytes), AuthError> {
+    let (parts, body) = request.into_parts();
+    if let Some(limit) = parts.extensions.get::<BodyLimit>() {
+        limit.set(MAX_BYTES as u64);
+    }
+    let bytes = read(body).await?;
+    Ok((parts, bytes))
 }
 
 async fn read(body: Body) -> Result<bytes::Bytes, AuthError> {
@@ -55,7 +62,8 @@ fn is_too_large(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool
     false
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AuthError> {
+/// As [`Input`] reads it.
+pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AuthError> {
     let value = match bytes.trim_ascii() {
         b"" => Value::Object(Default::default()),
         bytes => serde_json::from_slice(bytes).map_err(bad_json)?,
@@ -97,13 +105,13 @@ mod tests {
     fn nulls_empty_bodies_and_unknown_fields_are_fine() {
         let empty = Sample::default();
         for text in ["", "  ", "{}", r#"{"email":null,"options":{"x":1}}"#] {
-            assert_eq!(parse::<Sample>(text.as_bytes()).expect(text), empty);
+            assert_eq!(parse_json::<Sample>(text.as_bytes()).expect(text), empty);
         }
     }
 
     #[test]
     fn a_null_inside_an_object_is_kept() {
-        let sample: Sample = parse(br#"{"data":{"nick":null}}"#).expect("good JSON");
+        let sample: Sample = parse_json(br#"{"data":{"nick":null}}"#).expect("good JSON");
 
         assert_eq!(sample.data.get("nick"), Some(&Value::Null));
     }
@@ -111,7 +119,7 @@ mod tests {
     #[test]
     fn anything_else_is_refused() {
         for text in ["[]", "1", "{", r#"{"email":1}"#, "\u{1}"] {
-            let error = parse::<Sample>(text.as_bytes()).expect_err(text);
+            let error = parse_json::<Sample>(text.as_bytes()).expect_err(text);
             assert_eq!(error.code(), Code::BadJson);
         }
     }

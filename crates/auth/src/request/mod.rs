@@ -10,7 +10,7 @@ pub(crate) mod redirect;
 mod time_limit;
 
 pub(crate) use bearer::{Admin, SignedIn, require_key};
-pub(crate) use body::{Input, MetaSecurity};
+pub(crate) use body::{Input, MetaSecurity, body_of, parse_json};
 pub(crate) use context::{ClientInfo, Context};
 pub(crate) use pkce::{Challenge, ChallengeMethod};
 pub(crate) use query::Query;

@@ -1,0 +1,129 @@
+//! What an application learns of a user: ID tokens and `GET /oauth/userinfo`.
+
+use axum::Json;
+use serde_json::{Value, json};
+use time::Duration;
+use uuid::Uuid;
+
+use super::{authorizations::Authorization, enabled::Enabled, scopes};
+use crate::{
+    AuthError,
+    model::{Object, User},
+    request::{Context, SignedIn},
+};
+
+const LIFETIME: Duration = Duration::hours(1);
+
+/// Who the user is, signed for this application alone. Others can check it only with a public
+/// key, so a shared secret does not do.
+pub(super) fn id_token(
+    context: &Context,
+    user: &User,
+    client: Uuid,
+    asked: &Authorization,
+) -> Result<String, AuthError> {
+    let keys = context.project.keys();
+    let signer = keys.keyset.signer();
+    if signer.is_none_or(|key| key.algorithm().is_symmetric()) {
+        return Err(AuthError::oauth(
+            "invalid_request",
+            "The scope openid needs an asymmetric signing key, and this project has none",
+        ));
+    }
+    let claims = claims(context, user, client, asked);
+    let signed = keys.keyset.sign(&claims);
+    signed.map_err(|error| AuthError::internal("Error generating ID token", error))
+}
+
+fn claims(context: &Context, user: &User, client: Uuid, asked: &Authorization) -> Object {
+    let signed_in_at = user.last_sign_in_at.unwrap_or(context.now);
+    let mut claims = object(json!({
+        "iss": context.issuer(),
+        "sub": user.id,
+        "aud": client,
+        "iat": context.now.unix_timestamp(),
+        "exp": (context.now + LIFETIME).unix_timestamp(),
+        "auth_time": signed_in_at.unix_timestamp(),
+        "client_id": client,
+    }));
+    if !asked.nonce.is_empty() {
+        claims.insert("nonce".to_owned(), asked.nonce.as_str().into());
+    }
+    if scopes::has(&asked.scope, "email") {
+        put_contact(&mut claims, "email", &user.email, user.is_email_confirmed());
+    }
+    if scopes::has(&asked.scope, "phone") {
+        let is_confirmed = user.is_phone_confirmed();
+        put_contact(&mut claims, "phone_number", &user.phone, is_confirmed);
+    }
+    if scopes::has(&asked.scope, "profile") {
+        claims.extend(described(user));
+    }
+    claims
+}
+
+/// `GET /oauth/userinfo`: what the session of the token may see. Tokens of our own clients have no
+/// scopes and learn the id alone.
+pub(crate) async fn userinfo(Enabled(_): Enabled, caller: SignedIn) -> Json<Value> {
+    let user = &caller.user;
+    let session = caller.session.as_ref();
+    let scope = session.and_then(|session| session.scopes.as_deref());
+    let has = |name| scope.is_some_and(|scope| scopes::has(scope, name));
+    let mut info = object(json!({ "sub": user.id }));
+    if has("email") {
+        put_contact(&mut info, "email", &user.email, user.is_email_confirmed());
+    }
+    if has("profile") {
+        info.extend(described(user));
+        let metadata = Value::Object(user.user_metadata.clone());
+        info.insert("user_metadata".to_owned(), metadata);
+    }
+    if has("phone") {
+        put_contact(&mut info, "phone", &user.phone, user.is_phone_confirmed());
+    }
+    Json(Value::Object(info))
+}
+
+/// A contact and whether it is proven, if there is one.
+fn put_contact(claims: &mut Object, name: &str, value: &str, is_confirmed: bool) {
+    if !value.is_empty() {
+        claims.insert(name.to_owned(), value.into());
+        claims.insert(format!("{name}_verified"), is_confirmed.into());
+    }
+}
+
+/// Name, picture and the like.
+fn described(user: &User) -> Object {
+    let said = |keys: [&str; 2]| {
+        let texts = keys.into_iter().filter_map(|key| {
+            let text = user.user_metadata.get(key)?.as_str()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        });
+        texts.into_iter().next()
+    };
+    let address = Some(user.email.clone()).filter(|email| !email.is_empty());
+    let name = said(["name", "name"]).or(address);
+    let mut claims = Object::new();
+    for (key, value) in [
+        ("name", name),
+        ("picture", said(["picture", "avatar_url"])),
+        (
+            "preferred_username",
+            said(["preferred_username", "username"]),
+        ),
+    ] {
+        if let Some(value) = value {
+            claims.insert(key.to_owned(), value.into());
+        }
+    }
+    let updated_at = user.updated_at.unix_timestamp();
+    claims.insert("updated_at".to_owned(), updated_at.into());
+    claims
+}
+
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
+}
