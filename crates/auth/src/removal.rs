@@ -32,7 +32,8 @@ pub(crate) async fn remove(
         let sql = "update auth.identities
                    set provider_id = $2, identity_data = '{}', updated_at = $3
                    where id = $1";
-        let hidden = obscure(user, &identity.provider_id);
+        let name = format!("{}:{}", identity.provider, identity.provider_id);
+        let hidden = obscure(user, &name);
         db.execute(sql, &[&identity.id, &hidden, &context.now])
             .await?;
     }

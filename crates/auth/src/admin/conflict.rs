@@ -60,3 +60,8 @@ pub(super) fn or_taken(what: &'static str, error: DbError) -> AuthError {
         _ => AuthError::database(what, error),
     }
 }
+
+/// The same for accounts that are made elsewhere.
+pub(super) fn or_not_saved(error: DbError) -> AuthError {
+    or_taken("Database error saving new user", error)
+}

@@ -7,12 +7,11 @@ use uuid::Uuid;
 
 use super::{
     conflict,
-    contact_identity::{self, Contact},
     params::{Changes, UserParams},
-    password_hash, update,
+    update,
 };
 use crate::{
-    AuthError,
+    AuthError, accounts,
     audit::{self, Action},
     model::{NewUser, Object, User, UserBody, users},
     password, random,
@@ -28,7 +27,7 @@ pub(crate) async fn create(
     Input(params): Input<UserParams>,
 ) -> Result<Json<UserBody>, AuthError> {
     let changes = Changes::parse(&params)?;
-    let contacts = contacts(&changes)?;
+    let providers = providers(&changes)?;
     let id = new_id(&params.id)?;
     let encrypted_password = encrypted_password(&context, &params).await?;
     let aud = match params.aud.as_str() {
@@ -45,18 +44,18 @@ pub(crate) async fn create(
         email: changes.email.clone().unwrap_or_default(),
         phone: changes.phone.clone().unwrap_or_default(),
         encrypted_password,
-        app_metadata: providers(&contacts),
+        app_metadata: metadata(&providers),
         user_metadata: params.user_metadata.unwrap_or_default(),
         is_anonymous: false,
         is_sso_user: false,
     };
     let user = insert(&context, &mut db, new, &changes).await?;
-    for (contact, value) in &contacts {
-        contact_identity::insert(&mut db, id, *contact, value, false, context.now).await?;
+    for contact in changes.contacts() {
+        accounts::put_identity(&mut db, &user, &contact, false, context.now).await?;
     }
     let traits = json!({
         "user_id": id, "user_email": user.email, "user_phone": user.phone,
-        "provider": contacts[0].0.as_str(),
+        "provider": providers[0],
     });
     audit::write(&context, &mut db, &admin, Action::UserSignedUp, traits).await?;
     let body = users::load_body(&mut db, user).await?;
@@ -83,24 +82,21 @@ async fn insert(
     saved.map_err(|error| conflict::or_taken(FAILED, error))
 }
 
-/// The contacts that were given, of which there must be one.
-fn contacts(changes: &Changes) -> Result<Vec<(Contact, String)>, AuthError> {
-    let email = changes.email.clone().map(|it| (Contact::Email, it));
-    let phone = changes.phone.clone().map(|it| (Contact::Phone, it));
-    let contacts: Vec<_> = email.into_iter().chain(phone).collect();
-    match contacts.is_empty() {
-        false => Ok(contacts),
+/// Of the contacts that were given, of which there must be one.
+fn providers(changes: &Changes) -> Result<Vec<&'static str>, AuthError> {
+    let contacts = changes.contacts().into_iter();
+    let providers: Vec<_> = contacts.map(|contact| contact.provider()).collect();
+    match providers.is_empty() {
+        false => Ok(providers),
         true => Err(AuthError::invalid(
             "Cannot create a user without either an email or phone",
         )),
     }
 }
 
-fn providers(contacts: &[(Contact, String)]) -> Object {
-    let names: Vec<&str> = contacts.iter().map(|(it, _)| it.as_str()).collect();
-    let mut metadata = Object::new();
-    metadata.insert("provider".to_owned(), names[0].into());
-    metadata.insert("providers".to_owned(), names.into());
+fn metadata(providers: &[&'static str]) -> Object {
+    let mut metadata = accounts::provider_metadata(providers[0]);
+    metadata.insert("providers".to_owned(), providers.to_vec().into());
     metadata
 }
 
@@ -128,7 +124,7 @@ async fn encrypted_password(context: &Context, params: &UserParams) -> Result<St
             hash(context, password).await
         }
         (None, hash) => {
-            password_hash::check(hash)?;
+            password::check_hash(hash)?;
             Ok(hash.to_owned())
         }
     }

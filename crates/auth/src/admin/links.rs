@@ -3,20 +3,22 @@
 use axum::Json;
 use plinth_project::ServiceTransaction;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{
-    conflict,
-    new_account::{self, Otp},
-};
+use super::{conflict, invite};
 use crate::{
     AuthError,
+    accounts::{self, Metadata},
     audit::{self, Action},
     error::Code,
-    hooks, mail,
-    model::{NewUser, Object, TokenKind, User, UserBody, one_time, users},
+    mail,
+    messages::{self, Issued},
+    model::{NewUser, Object, TokenKind, User, UserBody, users},
     password, random,
-    request::{Admin, Context, Input, contact},
+    request::{
+        Admin, Context, Input,
+        contact::{self, Contact},
+    },
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -124,7 +126,7 @@ pub(crate) async fn generate(
 
     let mut db = context.begin().await?;
     let user = match (found, new) {
-        (_, Some(new)) => new_account::insert(&context, &mut db, new).await?,
+        (_, Some(new)) => request.create(&mut db, new).await?,
         (Some(user), None) => user,
         (None, None) => return Err(not_found()),
     };
@@ -139,13 +141,13 @@ pub(crate) async fn generate(
     let user = users::load_body(&mut db, user).await?;
     db.commit().await?;
     if is_new {
-        hooks::after_user_created(&context, &user).await?;
+        accounts::tell_after(&context, &user).await?;
     }
     let (path_of, link_type) = kind.link_names();
     Ok(Json(LinkBody {
         user,
         action_link: mail::link(&context, path_of, link_type, &otp.hash, &redirect_to),
-        email_otp: otp.digits,
+        email_otp: otp.otp,
         hashed_token: otp.hash,
         verification_type: kind.as_str(),
         redirect_to,
@@ -171,10 +173,31 @@ impl Request<'_> {
             }
         };
         let data = self.params.data.clone();
-        let new = new_account::new_user(self.context, self.email, encrypted_password, data);
-        let preview = new_account::preview(&new, self.context.now);
-        hooks::before_user_created(self.context, &preview).await?;
+        let contact = self.address();
+        let new = accounts::new_user(self.context, &contact, encrypted_password, data);
+        accounts::ask_before(self.context, &new).await?;
         Ok((kind, new))
+    }
+
+    async fn create(&self, db: &mut ServiceTransaction, new: NewUser) -> Result<User, AuthError> {
+        let (contact, metadata) = (self.address(), Metadata::AsGiven);
+        let created = accounts::create(self.context, db, new, &contact, metadata).await;
+        created.map_err(conflict::or_not_saved)
+    }
+
+    fn address(&self) -> Contact {
+        Contact::Email(self.email.to_owned())
+    }
+
+    /// Makes the token that the link is for; nothing is sent.
+    async fn issue(
+        &self,
+        db: &mut ServiceTransaction,
+        user: User,
+        kind: TokenKind,
+        to: &Contact,
+    ) -> Result<(User, Issued), AuthError> {
+        Ok(messages::issue(self.context, db, user.id, kind, to, false).await?)
     }
 
     async fn chosen_password(&self) -> Result<String, AuthError> {
@@ -197,7 +220,7 @@ impl Request<'_> {
         &self,
         db: &mut ServiceTransaction,
         user: User,
-    ) -> Result<(User, Otp), AuthError> {
+    ) -> Result<(User, Issued), AuthError> {
         refuse_confirmed(&user)?;
         let mut metadata = user.user_metadata.clone();
         users::merge(&mut metadata, &self.params.data);
@@ -205,37 +228,30 @@ impl Request<'_> {
         let columns = "raw_user_meta_data = $1";
         let now = self.context.now;
         let user = users::update(db, user.id, now, columns, &[&metadata]).await?;
-        let otp = Otp::new(self.context, self.email);
-        let user = new_account::put_confirmation(self.context, db, &user, &otp, false).await?;
-        Ok((user, otp))
+        self.issue(db, user, TokenKind::Confirmation, &self.address())
+            .await
     }
 
     async fn invite(
         &self,
         db: &mut ServiceTransaction,
         user: User,
-    ) -> Result<(User, Otp), AuthError> {
+    ) -> Result<(User, Issued), AuthError> {
         refuse_confirmed(&user)?;
-        let traits = json!({ "user_id": user.id, "user_email": user.email });
-        audit::write(self.context, db, self.admin, Action::UserInvited, traits).await?;
-        let otp = Otp::new(self.context, self.email);
-        let user = new_account::put_confirmation(self.context, db, &user, &otp, true).await?;
-        Ok((user, otp))
+        let user = invite::mark_invited(self.context, db, self.admin, user).await?;
+        self.issue(db, user, TokenKind::Confirmation, &self.address())
+            .await
     }
 
     async fn recovery(
         &self,
         db: &mut ServiceTransaction,
         user: User,
-    ) -> Result<(User, Otp), AuthError> {
+    ) -> Result<(User, Issued), AuthError> {
         let action = Action::UserRecoveryRequested;
         audit::write(self.context, db, &user, action, Value::Null).await?;
-        let now = self.context.now;
-        let otp = Otp::new(self.context, self.email);
-        one_time::put(db, user.id, TokenKind::Recovery, self.email, &otp.hash, now).await?;
-        let columns = "recovery_token = $1, recovery_sent_at = $2";
-        let user = users::update(db, user.id, now, columns, &[&otp.hash, &now]).await?;
-        Ok((user, otp))
+        self.issue(db, user, TokenKind::Recovery, &self.address())
+            .await
     }
 
     async fn email_change(
@@ -243,7 +259,7 @@ impl Request<'_> {
         db: &mut ServiceTransaction,
         user: User,
         kind: Kind,
-    ) -> Result<(User, Otp), AuthError> {
+    ) -> Result<(User, Issued), AuthError> {
         let is_current = kind == Kind::EmailChangeCurrent;
         if is_current && !self.context.config.mail.is_change_confirmed_twice {
             return Err(AuthError::invalid(
@@ -254,26 +270,14 @@ impl Request<'_> {
         if users::is_email_taken(db, &new_email, &user.aud, Some(user.id)).await? {
             return Err(conflict::email_exists());
         }
-        let (token, address, columns) = match is_current {
-            true => (
-                TokenKind::EmailChangeCurrent,
-                self.email,
-                "email_change_token_current = $1, email_change = $2, email_change_sent_at = $3,
-                 email_change_confirm_status = 0",
-            ),
-            false => (
-                TokenKind::EmailChangeNew,
-                new_email.as_str(),
-                "email_change_token_new = $1, email_change = $2, email_change_sent_at = $3,
-                 email_change_confirm_status = 0",
-            ),
-        };
+        let columns = "email_change = $1, email_change_confirm_status = 0";
         let now = self.context.now;
-        let otp = Otp::new(self.context, address);
-        one_time::put(db, user.id, token, address, &otp.hash, now).await?;
-        let values: plinth_db::Params<'_> = &[&otp.hash, &new_email, &now];
-        let user = users::update(db, user.id, now, columns, values).await?;
-        Ok((user, otp))
+        let user = users::update(db, user.id, now, columns, &[&new_email]).await?;
+        let (token, to) = match is_current {
+            true => (TokenKind::EmailChangeCurrent, self.address()),
+            false => (TokenKind::EmailChangeNew, Contact::Email(new_email)),
+        };
+        self.issue(db, user, token, &to).await
     }
 }
 

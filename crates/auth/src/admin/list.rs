@@ -1,12 +1,15 @@
 //! `GET /admin/users`: all users of the audience, a page at a time.
 
-use axum::{Json, extract::RawQuery, response::IntoResponse};
+use axum::{Json, extract::RawQuery};
+use http::HeaderMap;
 use plinth_db::{DbError, Queries};
 use postgres_types::ToSql;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     Page,
+    cursor::{self, Cursor, Position},
     page::{Pairs, pairs, value},
     total::Totals,
 };
@@ -20,6 +23,8 @@ use crate::{
 pub(crate) struct ListBody {
     users: Vec<UserBody>,
     aud: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pagination: Option<Value>,
 }
 
 /// `GET /admin/users`
@@ -27,31 +32,64 @@ pub(crate) async fn list(
     context: Context,
     _admin: Admin,
     RawQuery(query): RawQuery,
-) -> Result<impl IntoResponse, AuthError> {
+) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
     let asked = pairs(query.as_deref());
-    let page = Page::parse(&asked)?;
     let order = Order::parse(&asked)?;
     let selection = Selection {
         aud: context.audience(),
         filter: value(&asked, "filter"),
     };
+    let names_page = value(&asked, "page")
+        .or(value(&asked, "per_page"))
+        .is_some();
+    match context.config.is_cursor_paging_enabled && !names_page {
+        true => by_cursor(&context, &asked, order, &selection).await,
+        false => by_page(&context, &asked, order, &selection).await,
+    }
+}
 
+async fn by_page(
+    context: &Context,
+    asked: &Pairs,
+    order: Order,
+    selection: &Selection<'_>,
+) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
+    let page = Page::parse(asked)?;
     let mut db = context.db().await?;
-    // One more than asked for tells whether there is another page.
-    let mut rows = selection.read(&mut db, order, page).await?;
-    let has_more = rows.len() as u64 > page.limit().unsigned_abs();
-    rows.truncate(usize::try_from(page.limit()).unwrap_or(usize::MAX));
-    let total = selection.total(&context, &mut db).await?;
-    let total = Totals::settle(total, page.rows_seen(rows.len()), has_more);
+    let rows = selection
+        .read(&mut db, order, None, page.limit() + 1, page.offset())
+        .await?;
+    let (users, has_more) = cut(rows, page.limit());
+    let total = selection.total(context, &mut db).await?;
+    let total = Totals::settle(total, page.rows_seen(users.len()), has_more);
+    let headers = page.headers("/admin/users", asked, total);
+    Ok((headers, Json(selection.body(users, None))))
+}
 
-    let users = rows.into_iter();
-    let body = ListBody {
-        users: users
-            .map(|user| UserBody::new(user, None, Vec::new()))
-            .collect(),
-        aud: selection.aud.to_owned(),
-    };
-    Ok((page.headers("/admin/users", &asked, total), Json(body)))
+async fn by_cursor(
+    context: &Context,
+    asked: &Pairs,
+    order: Order,
+    selection: &Selection<'_>,
+) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
+    let cursor = Cursor::parse(asked)?;
+    let mut db = context.db().await?;
+    let rows = selection
+        .read(&mut db, order, cursor.after, cursor.limit + 1, 0)
+        .await?;
+    let (users, has_more) = cut(rows, cursor.limit);
+    let next = users.last().map(Position::of).filter(|_| has_more);
+    let headers = cursor::headers("/admin/users", asked, next);
+    let pagination = Some(cursor::body(next));
+    Ok((headers, Json(selection.body(users, pagination))))
+}
+
+/// One row more than asked for was read: it tells whether there is another page.
+fn cut(mut rows: Vec<User>, limit: i64) -> (Vec<User>, bool) {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    (rows, has_more)
 }
 
 /// Which users.
@@ -74,20 +112,29 @@ impl Selection<'_> {
         }
     }
 
+    /// Rows of a page, by number or after a position.
     async fn read(
         &self,
         db: &mut impl Queries,
         order: Order,
-        page: Page,
+        after: Option<Position>,
+        limit: i64,
+        offset: i64,
     ) -> Result<Vec<User>, DbError> {
-        let direction = order.as_sql();
-        let condition = self.condition();
         let pattern = self.filter.map(substring);
-        let (limit, offset) = (page.limit() + 1, page.offset());
         let mut params = self.params(&pattern);
+        let mut condition = self.condition();
+        if let Some(after) = &after {
+            let (first, second) = (params.len() + 1, params.len() + 2);
+            let beyond = order.beyond();
+            condition += &format!(" and (u.created_at, u.id) {beyond} (${first}, ${second})");
+            params.push(&after.created_at);
+            params.push(&after.id);
+        }
         let (first, second) = (params.len() + 1, params.len() + 2);
         params.push(&limit);
         params.push(&offset);
+        let direction = order.as_sql();
         // The id makes pages fit together where many rows were made at once.
         let sql = format!(
             "select {} from auth.users u where {condition}
@@ -97,6 +144,17 @@ impl Selection<'_> {
         );
         let rows = db.query(&sql, &params).await?;
         rows.iter().map(User::from_row).collect()
+    }
+
+    fn body(&self, users: Vec<User>, pagination: Option<Value>) -> ListBody {
+        let users = users.into_iter();
+        ListBody {
+            users: users
+                .map(|user| UserBody::new(user, None, Vec::new()))
+                .collect(),
+            aud: self.aud.to_owned(),
+            pagination,
+        }
     }
 
     async fn total(&self, context: &Context, db: &mut impl Queries) -> Result<u64, DbError> {
@@ -173,6 +231,14 @@ impl Order {
                 "Bad Sort Parameters: bad direction for sort '{direction}', only 'asc' and \
                  'desc' allowed"
             ))),
+        }
+    }
+
+    /// How rows that come later compare with one.
+    fn beyond(self) -> &'static str {
+        match self {
+            Self::NewestFirst => "<",
+            Self::OldestFirst => ">",
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) async fn read(
 }
 
 /// What the path says, if it is an id.
-pub(crate) fn user_id(path: UserPath) -> Result<Uuid, AuthError> {
+pub(super) fn user_id(path: UserPath) -> Result<Uuid, AuthError> {
     let Path(id) = path.map_err(|_| AuthError::bad_path_id("user_id"))?;
     Ok(id)
 }

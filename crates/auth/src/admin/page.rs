@@ -102,7 +102,7 @@ impl Page {
     }
 }
 
-fn number(pairs: &Pairs, key: &str) -> Result<Option<u64>, AuthError> {
+pub(super) fn number(pairs: &Pairs, key: &str) -> Result<Option<u64>, AuthError> {
     let Some(text) = value(pairs, key) else {
         return Ok(None);
     };

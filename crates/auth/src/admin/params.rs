@@ -8,7 +8,7 @@ use super::ban::Ban;
 use crate::{
     AuthError,
     model::{Object, User, users},
-    request::contact,
+    request::contact::{self, Contact},
 };
 
 /// As it is sent.
@@ -90,6 +90,21 @@ impl Changes {
             None => {}
             Some(Ban::Lift) => user.banned_until = None,
             Some(Ban::For(duration)) => user.banned_until = now.checked_add(duration),
+        }
+    }
+
+    /// The contacts that were given.
+    pub(super) fn contacts(&self) -> Vec<Contact> {
+        let email = self.email.clone().map(Contact::Email);
+        let phone = self.phone.clone().map(Contact::Phone);
+        email.into_iter().chain(phone).collect()
+    }
+
+    /// Whether this one is confirmed with it.
+    pub(super) fn confirms_contact(&self, contact: &Contact) -> bool {
+        match contact {
+            Contact::Email(_) => self.confirms_email,
+            Contact::Phone(_) => self.confirms_phone,
         }
     }
 

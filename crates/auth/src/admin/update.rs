@@ -7,16 +7,15 @@ use time::OffsetDateTime;
 
 use super::{
     conflict,
-    contact_identity::{self, Contact},
     one_user::{self, UserPath},
     params::{Changes, UserParams},
 };
 use crate::{
-    AuthError,
+    AuthError, accounts,
     audit::{self, Action},
     model::{User, UserBody, identities, one_time, sessions, users},
     password,
-    request::{Admin, Context, Input},
+    request::{Admin, Context, Input, contact::Contact},
 };
 
 const FAILED: &str = "Error updating user";
@@ -45,7 +44,10 @@ pub(crate) async fn update(
     if let Some(hash) = &password {
         set_password(&context, &mut db, &user, hash).await?;
     }
-    put_identities(&mut db, &user, &changes, context.now).await?;
+    for contact in changes.contacts() {
+        let is_verified = changes.confirms_contact(&contact);
+        accounts::put_identity(&mut db, &user, &contact, is_verified, context.now).await?;
+    }
     let is_first_password = password.is_some() && !user.has_password();
     changes.apply(&mut user, context.now);
     let saved = save(&mut db, &user, context.now).await;
@@ -81,23 +83,6 @@ async fn set_password(
     users::update(db, user.id, context.now, columns, &[&hash]).await?;
     one_time::clear_all(db, user.id, context.now).await?;
     sessions::delete_all_but(db, user.id, None).await
-}
-
-async fn put_identities(
-    db: &mut impl Queries,
-    user: &User,
-    changes: &Changes,
-    now: OffsetDateTime,
-) -> Result<(), DbError> {
-    if let Some(email) = &changes.email {
-        let is_verified = changes.confirms_email;
-        contact_identity::put(db, user, Contact::Email, email, is_verified, now).await?;
-    }
-    if let Some(phone) = &changes.phone {
-        let is_verified = changes.confirms_phone;
-        contact_identity::put(db, user, Contact::Phone, phone, is_verified, now).await?;
-    }
-    Ok(())
 }
 
 /// Writes what [`Changes::apply`] may have changed. The row is locked, so what it leaves alone is
@@ -136,10 +121,7 @@ async fn add_email_identity(
     if !is_own || user.is_sso_user || user.is_anonymous {
         return Ok(user);
     }
-    let id = user.id.to_string();
-    if identities::find(db, "email", &id).await?.is_some() {
-        return Ok(user);
-    }
-    contact_identity::insert(db, user.id, Contact::Email, &user.email, true, now).await?;
+    let contact = Contact::Email(user.email.clone());
+    accounts::put_identity(db, &user, &contact, true, now).await?;
     identities::recompute_providers(db, &user, now).await
 }

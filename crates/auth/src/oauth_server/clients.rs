@@ -70,7 +70,7 @@ impl Client {
         !self.secret_hash.is_empty() && shown.as_bytes().ct_eq(self.secret_hash.as_bytes()).into()
     }
 
-    fn from_row(row: &Row) -> Result<Self, DbError> {
+    pub(super) fn from_row(row: &Row) -> Result<Self, DbError> {
         let text = |column: &str| -> Result<String, DbError> {
             let value: Option<String> = row.try_get(column)?;
             Ok(value.unwrap_or_default())
@@ -184,7 +184,9 @@ impl From<Client> for ClientSummary {
     }
 }
 
-const COLUMNS: &str = "c.id, c.client_secret_hash, c.registration_type::text as registration_type,
+/// What [`Client::from_row`] reads, of a table that is called `c`.
+pub(super) const COLUMNS: &str =
+    "c.id, c.client_secret_hash, c.registration_type::text as registration_type,
     c.client_type::text as client_type, c.token_endpoint_auth_method, c.redirect_uris,
     c.grant_types, c.client_name, c.client_uri, c.logo_uri, c.created_at, c.updated_at";
 

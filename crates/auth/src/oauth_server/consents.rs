@@ -1,10 +1,18 @@
 //! `auth.oauth_consents`: what users let applications do, until they take it back.
 
-use plinth_db::{DbError, Queries};
+use plinth_db::{DbError, Queries, Row};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::clients::{self, Client};
 use crate::random;
+
+/// A yes that still holds.
+pub(super) struct Consent {
+    pub(super) client: Client,
+    pub(super) scopes: String,
+    pub(super) granted_at: OffsetDateTime,
+}
 
 /// The scopes that the user lets the application have now.
 pub(super) async fn find_scopes(
@@ -47,4 +55,24 @@ pub(super) async fn revoke(
     let sql = "update auth.oauth_consents set revoked_at = greatest($3, granted_at)
                where user_id = $1 and client_id = $2 and revoked_at is null";
     Ok(db.execute(sql, &[&user, &client, &now]).await? > 0)
+}
+
+/// All of a user's that hold, newest first; those of deleted applications are left out.
+pub(super) async fn list(db: &mut impl Queries, user: Uuid) -> Result<Vec<Consent>, DbError> {
+    let sql = format!(
+        "select {}, s.scopes, s.granted_at from auth.oauth_consents s
+         join auth.oauth_clients c on c.id = s.client_id
+         where s.user_id = $1 and s.revoked_at is null and c.deleted_at is null
+         order by s.granted_at desc",
+        clients::COLUMNS
+    );
+    let rows = db.query(&sql, &[&user]).await?;
+    let consent = |row: &Row| -> Result<Consent, DbError> {
+        Ok(Consent {
+            client: Client::from_row(row)?,
+            scopes: row.try_get("scopes")?,
+            granted_at: row.try_get("granted_at")?,
+        })
+    };
+    rows.iter().map(consent).collect()
 }

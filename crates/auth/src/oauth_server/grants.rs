@@ -8,12 +8,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{
-    clients::{self, ClientSummary},
-    consents,
-    enabled::Enabled,
-    scopes,
-};
+use super::{clients::ClientSummary, consents, enabled::Enabled, scopes};
 use crate::{
     AuthError,
     admin::{pairs, value},
@@ -37,28 +32,16 @@ pub(crate) async fn list(
     Enabled(context): Enabled,
 ) -> Result<Json<Vec<GrantBody>>, AuthError> {
     let mut db = context.db().await?;
-    let sql = "select s.client_id, s.scopes, s.granted_at from auth.oauth_consents s
-               where s.user_id = $1 and s.revoked_at is null
-               order by s.granted_at desc";
-    let rows = db.query(sql, &[&caller.user.id]).await?;
-    let mut grants = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let id: Uuid = row.try_get("client_id").map_err(plinth_db::DbError::from)?;
-        let Some(client) = clients::find(&mut db, id).await? else {
-            continue;
-        };
-        let granted: String = row.try_get("scopes").map_err(plinth_db::DbError::from)?;
-        let granted_at = row
-            .try_get("granted_at")
-            .map_err(plinth_db::DbError::from)?;
-        let scopes = scopes::parse(&granted);
-        grants.push(GrantBody {
-            client: client.into(),
-            scopes: scopes.into_iter().map(str::to_owned).collect(),
-            granted_at,
-        });
-    }
-    Ok(Json(grants))
+    let consents = consents::list(&mut db, caller.user.id).await?;
+    let grants = consents.into_iter().map(|consent| GrantBody {
+        client: consent.client.into(),
+        scopes: scopes::parse(&consent.scopes)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        granted_at: consent.granted_at,
+    });
+    Ok(Json(grants.collect()))
 }
 
 /// `DELETE /user/oauth/grants?client_id=`: the application's sessions end with the consent.

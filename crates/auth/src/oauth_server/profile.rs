@@ -94,22 +94,21 @@ fn put_contact(claims: &mut Object, name: &str, value: &str, is_confirmed: bool)
 
 /// Name, picture and the like.
 fn described(user: &User) -> Object {
-    let said = |keys: [&str; 2]| {
-        let texts = keys.into_iter().filter_map(|key| {
-            let text = user.user_metadata.get(key)?.as_str()?;
-            (!text.is_empty()).then(|| text.to_owned())
-        });
-        texts.into_iter().next()
+    let said = |keys: &[&str]| {
+        let texts = keys
+            .iter()
+            .filter_map(|key| user.user_metadata.get(*key)?.as_str());
+        let mut texts = texts.filter(|text| !text.is_empty());
+        texts.next().map(str::to_owned)
     };
     let address = Some(user.email.clone()).filter(|email| !email.is_empty());
-    let name = said(["name", "name"]).or(address);
     let mut claims = Object::new();
     for (key, value) in [
-        ("name", name),
-        ("picture", said(["picture", "avatar_url"])),
+        ("name", said(&["name"]).or(address)),
+        ("picture", said(&["picture", "avatar_url"])),
         (
             "preferred_username",
-            said(["preferred_username", "username"]),
+            said(&["preferred_username", "username"]),
         ),
     ] {
         if let Some(value) = value {
