@@ -1,6 +1,8 @@
 //! The auth service against a real Postgres, request by request.
 
 mod logout;
+mod mail;
+mod mailbox;
 mod one_time_tokens;
 mod otp;
 mod password_grant;
@@ -8,6 +10,7 @@ mod pkce;
 mod recover;
 mod refresh;
 mod sign_up;
+mod sms;
 mod support;
 mod system;
 mod user;

@@ -1,6 +1,8 @@
 //! A database, the service over it, requests and whole answers.
 
 mod call;
+mod mail_server;
+mod remote;
 mod reply;
 
 use std::{net::IpAddr, time::Duration};
@@ -21,6 +23,8 @@ use serde_json::{Value, json};
 use tokio_postgres::{Client, types::ToSql};
 
 pub(crate) use call::Call;
+pub(crate) use mail_server::{Behaviour, MailServer};
+pub(crate) use remote::{Asked, Remote};
 pub(crate) use reply::Reply;
 
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";

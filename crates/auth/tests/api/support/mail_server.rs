@@ -1,0 +1,236 @@
+//! A mail server that keeps what it is given.
+
+use std::sync::{Arc, Mutex};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    net::TcpListener,
+    task::JoinHandle,
+};
+
+/// How the server behaves.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Behaviour {
+    /// `AUTH PLAIN LOGIN` is offered.
+    pub(crate) asks_for_password: bool,
+    /// `STARTTLS` is offered, and the connection ends where TLS would begin.
+    pub(crate) breaks_tls: bool,
+    /// Nobody is known here.
+    pub(crate) refuses_recipients: bool,
+}
+
+/// A mail as it arrived.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Received {
+    pub(crate) from: String,
+    pub(crate) to: Vec<String>,
+    /// User name and password, if they were sent.
+    pub(crate) login: Option<(String, String)>,
+    /// Headers and body.
+    pub(crate) data: String,
+}
+
+impl Received {
+    /// The value of a header, its continued lines joined.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let head = self.data.split("\r\n\r\n").next()?.replace("\r\n ", " ");
+        let mut lines = head.split("\r\n");
+        lines.find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            let is_it = found.eq_ignore_ascii_case(name);
+            is_it.then(|| value.trim().to_owned())
+        })
+    }
+
+    /// The body of the part of this type, decoded.
+    pub(crate) fn part(&self, content_type: &str) -> String {
+        let at = self.data.find(&format!("Content-Type: {content_type}"));
+        let part = &self.data[at.expect("a part of this type")..];
+        let (head, body) = part.split_once("\r\n\r\n").expect("a head and a body");
+        let body = body.split("\r\n--").next().expect("the body's end");
+        match head.to_lowercase() {
+            head if head.contains("quoted-printable") => unquoted(body),
+            head if head.contains("base64") => {
+                let bytes = STANDARD.decode(body.replace("\r\n", "")).expect("base64");
+                String::from_utf8(bytes).expect("UTF-8")
+            }
+            _ => body.to_owned(),
+        }
+    }
+}
+
+fn unquoted(body: &str) -> String {
+    let body = body.replace("=\r\n", "");
+    let mut bytes = Vec::new();
+    let mut rest = body.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        match (first, after) {
+            (b'=', [high, low, after @ ..]) => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).expect("ASCII");
+                bytes.push(u8::from_str_radix(digits, 16).expect("two digits"));
+                rest = after;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+/// A running server; it ends with the test.
+pub(crate) struct MailServer {
+    pub(crate) port: u16,
+    received: Arc<Mutex<Vec<Received>>>,
+    /// Every line that any client sent.
+    heard: Arc<Mutex<Vec<String>>>,
+    task: JoinHandle<()>,
+}
+
+impl MailServer {
+    /// On every address of this machine.
+    pub(crate) async fn start(behaviour: Behaviour) -> Self {
+        let listener = TcpListener::bind("0.0.0.0:0").await.expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (kept, lines) = (received.clone(), heard.clone());
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (reader, writer) = stream.into_split();
+                let mut talk = Talk {
+                    behaviour,
+                    reader: BufReader::new(reader),
+                    writer,
+                    received: kept.clone(),
+                    heard: lines.clone(),
+                };
+                tokio::spawn(async move { talk.run().await });
+            }
+        });
+        Self {
+            port,
+            received,
+            heard,
+            task,
+        }
+    }
+
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.received.lock().expect("no panics").clone()
+    }
+
+    pub(crate) fn heard(&self) -> Vec<String> {
+        self.heard.lock().expect("no panics").clone()
+    }
+}
+
+impl Drop for MailServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// One connection.
+struct Talk<R, W> {
+    behaviour: Behaviour,
+    reader: BufReader<R>,
+    writer: W,
+    received: Arc<Mutex<Vec<Received>>>,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
+    async fn run(&mut self) -> Option<()> {
+        let mut mail = Received::default();
+        self.say("220 test").await?;
+        loop {
+            let line = self.hear().await?;
+            let verb = line.split(' ').next().unwrap_or_default().to_uppercase();
+            match verb.as_str() {
+                "EHLO" => self.greet().await?,
+                "STARTTLS" => {
+                    self.say("220 go on").await?;
+                    return None;
+                }
+                "AUTH" => mail.login = Some(self.log_in(&line).await?),
+                "MAIL" => {
+                    mail.from = address(&line);
+                    self.say("250 ok").await?;
+                }
+                "RCPT" if self.behaviour.refuses_recipients => {
+                    self.say("550 nobody of that name").await?;
+                }
+                "RCPT" => {
+                    mail.to.push(address(&line));
+                    self.say("250 ok").await?;
+                }
+                "DATA" => {
+                    self.say("354 go on").await?;
+                    mail.data = self.data().await?;
+                    self.received.lock().expect("no panics").push(mail.clone());
+                    self.say("250 kept").await?;
+                }
+                "QUIT" => {
+                    self.say("221 bye").await?;
+                    return Some(());
+                }
+                _ => self.say("250 ok").await?,
+            }
+        }
+    }
+
+    async fn greet(&mut self) -> Option<()> {
+        if self.behaviour.breaks_tls {
+            self.say("250-STARTTLS").await?;
+        }
+        if self.behaviour.asks_for_password {
+            self.say("250-AUTH PLAIN LOGIN").await?;
+        }
+        self.say("250 8BITMIME").await
+    }
+
+    /// `AUTH PLAIN <base64 of NUL user NUL password>`
+    async fn log_in(&mut self, line: &str) -> Option<(String, String)> {
+        let shown = STANDARD.decode(line.split(' ').nth(2)?).ok()?;
+        let shown = String::from_utf8(shown).ok()?;
+        let mut parts = shown.split('\0').skip(1);
+        let login = (parts.next()?.to_owned(), parts.next()?.to_owned());
+        self.say("235 welcome").await?;
+        Some(login)
+    }
+
+    async fn data(&mut self) -> Option<String> {
+        let mut data = String::new();
+        loop {
+            let mut line = String::new();
+            self.reader.read_line(&mut line).await.ok()?;
+            match line.as_str() {
+                ".\r\n" => return Some(data),
+                "" => return None,
+                line => data.push_str(line.strip_prefix("..").map_or(line, |_| &line[1..])),
+            }
+        }
+    }
+
+    async fn hear(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).await.ok()?;
+        let line = line.trim_end().to_owned();
+        self.heard.lock().expect("no panics").push(line.clone());
+        (!line.is_empty()).then_some(line)
+    }
+
+    async fn say(&mut self, line: &str) -> Option<()> {
+        let line = format!("{line}\r\n");
+        self.writer.write_all(line.as_bytes()).await.ok()
+    }
+}
+
+fn address(line: &str) -> String {
+    let inside = line.split_once('<').map_or("", |(_, rest)| rest);
+    inside.split('>').next().unwrap_or_default().to_owned()
+}
