@@ -23,7 +23,9 @@ impl Target {
         }
     }
 
+    /// A value of this name that stood in the URL before could be taken for ours, and goes.
     pub(crate) fn query(&mut self, name: &str, value: &str) {
+        self.base = without(&self.base, name);
         self.query.push((name.to_owned(), value.to_owned()));
     }
 
@@ -91,6 +93,22 @@ impl fmt::Display for Target {
     }
 }
 
+/// The URL without this parameter.
+fn without(url: &str, name: &str) -> String {
+    let Some((path, query)) = url.split_once('?') else {
+        return url.to_owned();
+    };
+    let names = |pair: &str| {
+        let mut parsed = form_urlencoded::parse(pair.as_bytes());
+        parsed.next().is_some_and(|(known, _)| known == name)
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !names(pair)).collect();
+    match kept.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{}", kept.join("&")),
+    }
+}
+
 fn encode(pairs: &[(String, String)]) -> String {
     form_urlencoded::Serializer::new(String::new())
         .extend_pairs(pairs)
@@ -111,6 +129,17 @@ mod tests {
             target.to_string(),
             "https://site.test/page?x=1&code=a+b#type=signup&sb="
         );
+    }
+
+    #[test]
+    fn what_the_url_says_under_our_name_is_replaced() {
+        let mut target = Target::new("https://site.test/?c%6Fde=evil&x=1");
+        target.query("code", "real");
+        assert_eq!(target.to_string(), "https://site.test/?x=1&code=real");
+
+        let mut target = Target::new("https://site.test/?code=evil");
+        target.query("code", "real");
+        assert_eq!(target.to_string(), "https://site.test/?code=real");
     }
 
     #[test]

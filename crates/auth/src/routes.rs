@@ -9,6 +9,8 @@ use crate::{
     AuthError, AuthService, admin,
     error::{Code, render_errors},
     logout::logout,
+    oauth,
+    oauth::custom::admin as custom,
     oauth_server, otp, recover,
     request::{limit_time, require_key},
     signup::sign_up,
@@ -38,6 +40,8 @@ fn open() -> Router<AuthService> {
         .route("/health", get(system::health))
         .route("/.well-known/jwks.json", get(system::jwks))
         .route("/verify", get(verify::verify_link))
+        .route("/authorize", get(oauth::authorize))
+        .route("/callback", get(oauth::callback).post(oauth::callback))
         .route("/oauth/clients/register", post(oauth_server::register))
         .route("/oauth/authorize", get(oauth_server::authorize))
         .route("/oauth/token", post(oauth_server::token))
@@ -62,6 +66,8 @@ fn keyed() -> Router<AuthService> {
         .route("/user/sessions", get(user::list_sessions))
         .route("/user/sessions/{id}", delete(user::end_session))
         .route("/logout", post(logout))
+        .route("/user/identities/authorize", get(oauth::link))
+        .route("/user/identities/{identity_id}", delete(oauth::unlink))
         .route("/invite", post(admin::invite))
         .route("/admin/users", get(admin::list).post(admin::create))
         .route(
@@ -96,5 +102,13 @@ fn keyed() -> Router<AuthService> {
         .route(
             "/user/oauth/grants",
             get(oauth_server::list_grants).delete(oauth_server::revoke_grant),
+        )
+        .route(
+            "/admin/custom-providers",
+            get(custom::list).post(custom::create),
+        )
+        .route(
+            "/admin/custom-providers/{identifier}",
+            get(custom::show).put(custom::update).delete(custom::delete),
         )
 }

@@ -1,19 +1,18 @@
 //! `GET /authorize` and `GET /user/identities/authorize`: the way to a provider
 //! (auth contract §2.8, §2.9).
 
+use std::collections::HashSet;
+
 use axum::{
     Json,
-    extract::RawQuery,
     response::{IntoResponse, Response},
 };
-use plinth_db::Queries;
-use serde_json::{Value, json};
+use serde_json::json;
 use url::Url;
 use uuid::Uuid;
 
 use super::{
     account, client_states, oauth1,
-    pairs::Pairs,
     provider::{Kind, Provider, Unusable},
     providers::spec::Quirk,
     redirects,
@@ -22,7 +21,7 @@ use crate::{
     AuthError,
     error::Code,
     model::{Flow, FlowMethod, flows},
-    request::{Challenge, Context, SignedIn},
+    request::{Challenge, Context, Query, SignedIn},
 };
 
 /// What a provider hears from us alone.
@@ -49,9 +48,8 @@ const OURS: [&str; 5] = [
 /// `GET /authorize`
 pub(crate) async fn authorize(
     context: Context,
-    RawQuery(query): RawQuery,
+    query: Query,
 ) -> Result<Response, AuthError> {
-    let query = Pairs::parse(query.as_deref());
     let url = begin(&context, &query, None).await?;
     redirects::found(&url)
 }
@@ -60,12 +58,11 @@ pub(crate) async fn authorize(
 pub(crate) async fn link(
     context: Context,
     caller: SignedIn,
-    RawQuery(query): RawQuery,
+    query: Query,
 ) -> Result<Response, AuthError> {
     check_manual_linking(&context)?;
-    let query = Pairs::parse(query.as_deref());
     let url = begin(&context, &query, Some(caller.user.id)).await?;
-    match query.first("skip_http_redirect") == "true" {
+    match query.get("skip_http_redirect") == "true" {
         true => Ok(Json(json!({ "url": url })).into_response()),
         false => redirects::found(&url),
     }
@@ -85,27 +82,24 @@ pub(super) fn check_manual_linking(context: &Context) -> Result<(), AuthError> {
 /// Remembers the flow and gives the provider's address for it.
 async fn begin(
     context: &Context,
-    query: &Pairs,
+    query: &Query,
     linking_target: Option<Uuid>,
 ) -> Result<String, AuthError> {
-    let name = query.first("provider");
+    let name = query.get("provider");
     let provider = Provider::load(context, name).await.map_err(unsupported)?;
-    let mut db = context.begin().await?;
-    let invite_token = query.first("invite_token");
-    if !invite_token.is_empty() {
-        check_invitation(context, &mut db, invite_token).await?;
-    }
     let challenge = Challenge::parse(
-        query.first("code_challenge"),
-        query.first("code_challenge_method"),
+        query.get("code_challenge"),
+        query.get("code_challenge_method"),
     )?;
-
+    let invite_token = query.get("invite_token");
+    if !invite_token.is_empty() {
+        check_invitation(context, invite_token).await?;
+    }
+    let auth_code = challenge.as_ref().map(|_| crate::random::uuid().to_string());
     let mut flow = Flow {
         id: crate::random::uuid(),
         user_id: None,
-        auth_code: challenge
-            .is_some()
-            .then(|| crate::random::uuid().to_string()),
+        auth_code,
         challenge,
         provider_type: provider.name.clone(),
         provider_access_token: None,
@@ -114,18 +108,44 @@ async fn begin(
         created_at: context.now,
         auth_code_issued_at: None,
         invite_token: (!invite_token.is_empty()).then(|| invite_token.to_owned()),
-        referrer: Some(context.redirect_to()),
+        referrer: Some(context.redirect_to().replace('\0', "")),
         oauth_client_state_id: None,
         linking_target_id: linking_target,
         is_email_optional: provider.is_email_optional,
     };
-    let url = match provider.quirk() {
-        Quirk::Twitter => begin_oauth1(context, &mut db, &provider, &mut flow).await?,
-        _ => begin_oauth2(context, &mut db, &provider, &mut flow, query).await?,
-    };
+    let (url, secret) = depart(context, &provider, flow.id, query).await?;
+
+    let mut db = context.begin().await?;
+    if let Some(secret) = secret {
+        let state = client_states::insert(&mut db, &provider.name, &secret, context.now).await?;
+        flow.oauth_client_state_id = Some(state);
+    }
     flows::insert(&mut db, &flow).await?;
     db.commit().await?;
     Ok(url)
+}
+
+/// Where the browser goes, and what we keep until it is back.
+async fn depart(
+    context: &Context,
+    provider: &Provider,
+    flow: Uuid,
+    query: &Query,
+) -> Result<(String, Option<String>), AuthError> {
+    if provider.quirk() == Quirk::Twitter {
+        // OAuth 1.0a has the state in the callback's address, and a secret per request.
+        let callback = format!("{}?state={flow}", provider.redirect_uri);
+        let request = oauth1::request_token(context, provider, &callback).await;
+        let request = request
+            .map_err(|cause| AuthError::internal("Unable to retrieve request token", cause))?;
+        let url = oauth1::authenticate_url(provider, &request);
+        return Ok((url, Some(request.to_kept())));
+    }
+    let verifier = provider.uses_pkce.then(crate::random::url_text::<32>);
+    let url = address(provider, &flow.to_string(), verifier.as_deref(), query);
+    let url =
+        url.ok_or_else(|| AuthError::invalid("Unsupported provider: it has no address"))?;
+    Ok((url, verifier))
 }
 
 fn unsupported(reason: Unusable) -> AuthError {
@@ -139,12 +159,9 @@ fn unsupported(reason: Unusable) -> AuthError {
     }
 }
 
-async fn check_invitation(
-    context: &Context,
-    db: &mut impl Queries,
-    token: &str,
-) -> Result<(), AuthError> {
-    match account::find_invited(context, db, token).await? {
+async fn check_invitation(context: &Context, token: &str) -> Result<(), AuthError> {
+    let mut db = context.db().await?;
+    match account::find_invited(context, &mut db, token).await? {
         Some(_) => Ok(()),
         None => Err(AuthError::new(
             404,
@@ -154,48 +171,12 @@ async fn check_invitation(
     }
 }
 
-async fn begin_oauth2(
-    context: &Context,
-    db: &mut impl Queries,
-    provider: &Provider,
-    flow: &mut Flow,
-    query: &Pairs,
-) -> Result<String, AuthError> {
-    let mut verifier = None;
-    if provider.uses_pkce {
-        let secret = crate::random::url_text::<32>();
-        let state = client_states::insert(db, &provider.name, &secret, context.now).await?;
-        flow.oauth_client_state_id = Some(state);
-        verifier = Some(secret);
-    }
-    let state = flow.id.to_string();
-    address(provider, &state, verifier.as_deref(), query)
-        .ok_or_else(|| AuthError::invalid("Unsupported provider: it has no address"))
-}
-
-/// OAuth 1.0a has the state in the callback's address, and a secret per request.
-async fn begin_oauth1(
-    context: &Context,
-    db: &mut impl Queries,
-    provider: &Provider,
-    flow: &mut Flow,
-) -> Result<String, AuthError> {
-    let callback = format!("{}?state={}", provider.redirect_uri, flow.id);
-    let request = oauth1::request_token(context, provider, &callback)
-        .await
-        .map_err(|cause| AuthError::internal("Unable to retrieve request token", cause))?;
-    let kept = request.to_kept();
-    let state = client_states::insert(db, &provider.name, &kept, context.now).await?;
-    flow.oauth_client_state_id = Some(state);
-    Ok(oauth1::authenticate_url(provider, &request))
-}
-
 /// Where the browser goes.
 fn address(
     provider: &Provider,
     state: &str,
     verifier: Option<&str>,
-    query: &Pairs,
+    query: &Query,
 ) -> Option<String> {
     let mut url = Url::parse(&provider.authorization_url).ok()?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -206,7 +187,7 @@ fn address(
     params.set("client_id", &provider.client_id);
     params.set("redirect_uri", &provider.redirect_uri);
     params.set("state", state);
-    let scopes = provider.scopes(query.first("scopes")).join(" ");
+    let scopes = provider.scopes(query.get("scopes")).join(" ");
     if !scopes.is_empty() {
         params.set("scope", &scopes);
     }
@@ -228,10 +209,12 @@ fn address(
 }
 
 /// Whatever else the request says.
-fn forward(params: &mut Params, query: &Pairs) {
-    for (name, value) in query.distinct() {
+fn forward(params: &mut Params, query: &Query) {
+    let mut seen = HashSet::new();
+    for (name, value) in query.iter() {
         let lower = name.to_ascii_lowercase();
-        if OURS.contains(&name) || RESERVED.contains(&lower.as_str()) {
+        let is_kept_back = OURS.contains(&name) || RESERVED.contains(&lower.as_str());
+        if is_kept_back || !seen.insert(name) {
             continue;
         }
         match name {
@@ -283,7 +266,7 @@ mod tests {
 
     #[track_caller]
     fn check(name: &str, query: &str, expected: &[(&str, &str)]) {
-        let query = Pairs::parse(Some(query));
+        let query = Query::parse(query);
         let verifier = provider(name).uses_pkce.then_some("verifier");
         let url = address(&provider(name), "the-state", verifier, &query).expect("an address");
         let url = Url::parse(&url).expect("a URL");

@@ -66,6 +66,14 @@ impl Context {
             .unwrap_or_else(|| self.config.site_url.to_string())
     }
 
+    /// The same request, with one wish only: where its flow was going to end from the start.
+    pub(crate) fn wishing(&self, url: &str) -> Self {
+        Self {
+            wishes: vec![url.to_owned()],
+            ..self.clone()
+        }
+    }
+
     /// Whether people may be sent there (§6.3).
     pub(crate) fn may_redirect_to(&self, url: &str) -> bool {
         let config = &self.config;

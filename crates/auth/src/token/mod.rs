@@ -13,8 +13,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use crate::{
     AuthError, AuthService,
     error::Code,
+    oauth::id_token::{self, IdTokenParams},
     rate_limit::{self, Bucket},
-    request::{Context, Input, Query},
+    request::{Context, Input, Query, SignedIn},
     sessions,
 };
 
@@ -49,6 +50,17 @@ pub(crate) async fn token(
             rate_limit::check(&context, Bucket::Token)?;
             let params = input(request).await?;
             Ok(pkce::grant(&context, params).await?.into_response())
+        }
+        "id_token" => {
+            rate_limit::check(&context, Bucket::Token)?;
+            let (mut parts, body) = request.into_parts();
+            let params: IdTokenParams = input(Request::from_parts(parts.clone(), body)).await?;
+            let caller = match params.link_identity {
+                true => Some(SignedIn::from_request_parts(&mut parts, &service).await?),
+                false => None,
+            };
+            let body = id_token::grant(&context, params, caller).await?;
+            Ok(body.into_response())
         }
         _ => Err(AuthError::new(
             400,

@@ -1,10 +1,6 @@
 //! `/admin/custom-providers`
 
-use axum::{
-    Json,
-    extract::{Path, RawQuery},
-    http::StatusCode,
-};
+use axum::{Json, extract::Path, http::StatusCode};
 use plinth_db::DbError;
 use plinth_token::Secret;
 use serde_json::{Value, json};
@@ -18,23 +14,20 @@ use crate::{
     AuthError,
     error::Code,
     oauth::{
-        conflicts::is_unique_violation,
         oidc::well_known,
-        pairs::Pairs,
         web::{Web, WebError},
     },
-    request::{Admin, Context, Input},
+    request::{Admin, Context, Input, Query},
 };
 
 /// `GET /admin/custom-providers`: all, or those of `?type=`.
 pub(crate) async fn list(
     context: Context,
     _admin: Admin,
-    RawQuery(query): RawQuery,
+    query: Query,
 ) -> Result<Json<Value>, AuthError> {
     check_feature(&context)?;
-    let query = Pairs::parse(query.as_deref());
-    let protocol = match query.first("type") {
+    let protocol = match query.get("type") {
         "" => None,
         text => Some(Protocol::parse(text).ok_or_else(|| {
             AuthError::invalid("type must be either 'oauth2' or 'oidc'")
@@ -181,9 +174,9 @@ fn exists() -> AuthError {
 
 /// Somebody else was faster.
 fn taken(error: DbError) -> AuthError {
-    match is_unique_violation(&error) {
-        true => exists(),
-        false => error.into(),
+    match error.refusal() {
+        Some(refusal) if refusal.sqlstate() == "23505" => exists(),
+        _ => error.into(),
     }
 }
 
