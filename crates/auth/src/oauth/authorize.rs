@@ -46,10 +46,7 @@ const OURS: [&str; 5] = [
 ];
 
 /// `GET /authorize`
-pub(crate) async fn authorize(
-    context: Context,
-    query: Query,
-) -> Result<Response, AuthError> {
+pub(crate) async fn authorize(context: Context, query: Query) -> Result<Response, AuthError> {
     let url = begin(&context, &query, None).await?;
     redirects::found(&url)
 }
@@ -95,7 +92,9 @@ async fn begin(
     if !invite_token.is_empty() {
         check_invitation(context, invite_token).await?;
     }
-    let auth_code = challenge.as_ref().map(|_| crate::random::uuid().to_string());
+    let auth_code = challenge
+        .as_ref()
+        .map(|_| crate::random::uuid().to_string());
     let mut flow = Flow {
         id: crate::random::uuid(),
         user_id: None,
@@ -143,8 +142,7 @@ async fn depart(
     }
     let verifier = provider.uses_pkce.then(crate::random::url_text::<32>);
     let url = address(provider, &flow.to_string(), verifier.as_deref(), query);
-    let url =
-        url.ok_or_else(|| AuthError::invalid("Unsupported provider: it has no address"))?;
+    let url = url.ok_or_else(|| AuthError::invalid("Unsupported provider: it has no address"))?;
     Ok((url, verifier))
 }
 

@@ -217,8 +217,8 @@ async fn meet_oauth1(
     })?;
     let verifier = answer.get("oauth_verifier");
     let access = oauth1::access_token(context, &provider, &request, verifier).await;
-    let access = access
-        .map_err(|cause| AuthError::internal("Unable to retrieve access token", cause))?;
+    let access =
+        access.map_err(|cause| AuthError::internal("Unable to retrieve access token", cause))?;
     let profile = oauth1::profile(context, &provider, &access).await;
     let profile = profile.map_err(|cause| {
         let text = "Error getting user profile from external provider";
@@ -337,8 +337,7 @@ async fn finish(
     }
     let mut body = sign_in(context, db, entry.user.clone(), SignIn::by("oauth")).await?;
     body.provider_token = Some(tokens.access.clone());
-    body.provider_refresh_token =
-        (!tokens.refresh.is_empty()).then(|| tokens.refresh.clone());
+    body.provider_refresh_token = (!tokens.refresh.is_empty()).then(|| tokens.refresh.clone());
     flows::delete(db, flow.id).await?;
     Ok(Followed::Session(Box::new(body)))
 }

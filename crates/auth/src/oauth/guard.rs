@@ -133,7 +133,12 @@ mod tests {
         ] {
             assert!(!is_public(ip.parse().expect("an address")), "{ip}");
         }
-        for ip in ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"] {
+        for ip in [
+            "1.1.1.1",
+            "93.184.216.34",
+            "2606:4700::1111",
+            "::ffff:1.1.1.1",
+        ] {
             assert!(is_public(ip.parse().expect("an address")), "{ip}");
         }
     }

@@ -220,7 +220,9 @@ fn built_in_issuer(
 /// tokens do not say which it is.
 fn is_azure(url: Option<&str>, claimed: &str) -> bool {
     let pinned = url.and_then(azure::pinned_issuer);
-    let tenant = pinned.as_deref().and_then(|pinned| pinned.split('/').nth(3));
+    let tenant = pinned
+        .as_deref()
+        .and_then(|pinned| pinned.split('/').nth(3));
     let tenant = tenant.filter(|tenant| tenant.parse::<Uuid>().is_ok());
     match (tenant, url) {
         (Some(tenant), _) => {
@@ -228,9 +230,7 @@ fn is_azure(url: Option<&str>, claimed: &str) -> bool {
             Some(claimed) == pinned.as_deref() || claimed == older
         }
         (None, Some(url)) if azure::pinned_issuer(url).is_none() && claimed == url => true,
-        (None, _) => {
-            azure::is_grant_issuer(claimed) || pinned.as_deref() == Some(claimed)
-        }
+        (None, _) => azure::is_grant_issuer(claimed) || pinned.as_deref() == Some(claimed),
     }
 }
 
@@ -300,7 +300,9 @@ async fn verify(
     };
     let discovery = context.service.discovery();
     let url = trusted.discovery_url.as_deref();
-    let document = discovery.document(context, &web, &trusted.issuer, url).await;
+    let document = discovery
+        .document(context, &web, &trusted.issuer, url)
+        .await;
     let document = document
         .map_err(|cause| AuthError::internal("Unable to reach the token's issuer", cause))?;
     let access_token = params.access_token.as_str();
@@ -409,7 +411,10 @@ mod tests {
         let (ours, theirs) = (format!("{tenant}/v2.0"), format!("{host}/theirs/v2.0"));
 
         assert!(is_azure(Some(&tenant), &ours));
-        assert!(is_azure(Some(&tenant), &format!("https://sts.windows.net/{id}/")));
+        assert!(is_azure(
+            Some(&tenant),
+            &format!("https://sts.windows.net/{id}/")
+        ));
         assert!(!is_azure(Some(&tenant), &theirs));
         assert!(is_azure(Some(&format!("{host}/common")), &theirs));
         assert!(is_azure(Some(&format!("{host}/contoso.example")), &ours));

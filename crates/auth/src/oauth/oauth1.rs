@@ -255,7 +255,12 @@ mod tests {
     #[test]
     fn answers_without_a_token_are_failures() {
         assert!(Token::read(b"oauth_token=a&oauth_token_secret=b").is_ok());
-        for body in ["", "oauth_token=&oauth_token_secret=b", "oauth_token=a", "{}"] {
+        for body in [
+            "",
+            "oauth_token=&oauth_token_secret=b",
+            "oauth_token=a",
+            "{}",
+        ] {
             assert!(Token::read(body.as_bytes()).is_err(), "{body}");
         }
     }

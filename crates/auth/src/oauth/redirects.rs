@@ -108,7 +108,10 @@ mod tests {
 
     fn location(response: Result<Response, AuthError>) -> (u16, String) {
         let response = response.expect("a redirect");
-        let location = response.headers().get(header::LOCATION).expect("a location");
+        let location = response
+            .headers()
+            .get(header::LOCATION)
+            .expect("a location");
         let location = location.to_str().expect("ASCII").to_owned();
         (response.status().as_u16(), location)
     }
@@ -120,7 +123,10 @@ mod tests {
 
         let pairs = "error=access_denied&error_code=signup_disabled&error_description=Not+%26+now";
         assert_eq!(status, 302);
-        assert_eq!(location, format!("https://a.test/x?y=1&{pairs}#{pairs}&sb="));
+        assert_eq!(
+            location,
+            format!("https://a.test/x?y=1&{pairs}#{pairs}&sb=")
+        );
     }
 
     #[test]

@@ -75,7 +75,10 @@ async fn find_owner(
                 "Multiple accounts with the same email address in the same linking domain \
                  detected: {domain}"
             );
-            Err(AuthError::internal(text, "several accounts share an address"))
+            Err(AuthError::internal(
+                text,
+                "several accounts share an address",
+            ))
         }
     }
 }

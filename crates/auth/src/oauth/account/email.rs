@@ -183,11 +183,7 @@ fn rank(identity: &Identity) -> u8 {
     }
 }
 
-async fn unconfirm(
-    context: &Context,
-    db: &mut impl Queries,
-    user: User,
-) -> Result<User, DbError> {
+async fn unconfirm(context: &Context, db: &mut impl Queries, user: User) -> Result<User, DbError> {
     let mut metadata = user.user_metadata;
     metadata.insert("email_verified".to_owned(), false.into());
     let metadata = Value::Object(metadata);

@@ -44,9 +44,10 @@ pub(in crate::oauth) async fn enter(
     let decision = decide(context, db, visitor).await?;
     let is_new = matches!(decision, Decision::Create { .. });
     let (user, identity) = match decision {
-        Decision::SignIn { identity, user } => {
-            (renew(context, db, &identity, &user, visitor).await?, identity)
-        }
+        Decision::SignIn { identity, user } => (
+            renew(context, db, &identity, &user, visitor).await?,
+            identity,
+        ),
         Decision::Link(user) => join(context, db, &user, visitor).await?,
         Decision::Create { email } => create(context, db, email, visitor).await?,
     };

@@ -3,9 +3,7 @@
 use plinth_db::Queries;
 use uuid::Uuid;
 
-use super::{
-    Entry, Visitor, add_identity, already_linked, audit_identity, check_banned, email,
-};
+use super::{Entry, Visitor, add_identity, already_linked, audit_identity, check_banned, email};
 use crate::{
     AuthError, accounts,
     audit::Action,
@@ -24,9 +22,8 @@ pub(in crate::oauth) async fn link(
     visitor: &Visitor<'_>,
 ) -> Result<Entry, AuthError> {
     let user = users::lock(db, target).await?;
-    let user = user.ok_or_else(|| {
-        AuthError::new(422, Code::UserNotFound, "Linking target user not found")
-    })?;
+    let user = user
+        .ok_or_else(|| AuthError::new(422, Code::UserNotFound, "Linking target user not found"))?;
     check_banned(context, &user)?;
     let known = identities::find(db, visitor.provider, &visitor.profile.subject).await?;
     match known {
@@ -94,11 +91,7 @@ fn email_exists() -> AuthError {
     )
 }
 
-async fn name(
-    context: &Context,
-    db: &mut impl Queries,
-    user: User,
-) -> Result<User, AuthError> {
+async fn name(context: &Context, db: &mut impl Queries, user: User) -> Result<User, AuthError> {
     match user.is_anonymous {
         true => Ok(users::update(db, user.id, context.now, "is_anonymous = false", &[]).await?),
         false => Ok(user),

@@ -36,7 +36,14 @@ pub(crate) async fn unlink(
     let user = users::lock(&mut db, caller.user.id).await?;
     let user = user.ok_or_else(not_found)?;
     let identity = choose(&mut db, &user, identity_id).await?;
-    audit_identity(&context, &mut db, &user, Action::IdentityUnlinked, &identity).await?;
+    audit_identity(
+        &context,
+        &mut db,
+        &user,
+        Action::IdentityUnlinked,
+        &identity,
+    )
+    .await?;
     identities::delete(&mut db, identity.id).await?;
     let changed = match identity.provider.as_str() {
         "phone" => remove_phone(&context, &mut db, &user).await?,

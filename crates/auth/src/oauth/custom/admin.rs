@@ -29,9 +29,10 @@ pub(crate) async fn list(
     check_feature(&context)?;
     let protocol = match query.get("type") {
         "" => None,
-        text => Some(Protocol::parse(text).ok_or_else(|| {
-            AuthError::invalid("type must be either 'oauth2' or 'oidc'")
-        })?),
+        text => Some(
+            Protocol::parse(text)
+                .ok_or_else(|| AuthError::invalid("type must be either 'oauth2' or 'oidc'"))?,
+        ),
     };
     let mut db = context.db().await?;
     let providers = store::list(&mut db, protocol).await?;
@@ -46,9 +47,8 @@ pub(crate) async fn create(
     Input(params): Input<ProviderParams>,
 ) -> Result<(StatusCode, Json<Value>), AuthError> {
     check_feature(&context)?;
-    let protocol = Protocol::parse(&params.provider_type).ok_or_else(|| {
-        AuthError::invalid("provider_type must be either 'oauth2' or 'oidc'")
-    })?;
+    let protocol = Protocol::parse(&params.provider_type)
+        .ok_or_else(|| AuthError::invalid("provider_type must be either 'oauth2' or 'oidc'"))?;
     let mut provider = blank(&context, protocol, &params.identifier);
     apply(&mut provider, params);
     rules::check(&provider)?;

@@ -11,7 +11,7 @@ use crate::{model::Object, wire_time};
 /// What is wished for; in changes, absent means as it was.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ProviderParams {
+pub(crate) struct ProviderParams {
     pub(super) provider_type: String,
     pub(super) identifier: String,
     pub(super) name: String,

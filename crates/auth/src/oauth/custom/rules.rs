@@ -156,7 +156,10 @@ fn check_authorization_params(params: &Object) -> Result<(), AuthError> {
 }
 
 fn check_mapping(mapping: &Object) -> Result<(), AuthError> {
-    match mapping.keys().find(|name| PROTECTED.contains(&name.as_str())) {
+    match mapping
+        .keys()
+        .find(|name| PROTECTED.contains(&name.as_str()))
+    {
         None => Ok(()),
         Some(name) => Err(AuthError::invalid(format!(
             "Cannot map to protected system field: {name}"
@@ -212,7 +215,12 @@ fn parse_url(text: &str) -> Result<Url, AuthError> {
 /// The parts of a discovery document that are kept, if it has what a sign-in needs.
 pub(super) fn check_document(document: &Value, issuer: &str) -> Result<Value, AuthError> {
     let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("");
-    let needed = ["issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"];
+    let needed = [
+        "issuer",
+        "authorization_endpoint",
+        "token_endpoint",
+        "jwks_uri",
+    ];
     let missing: Vec<&str> = needed
         .into_iter()
         .filter(|name| text(name).is_empty())
@@ -264,7 +272,14 @@ mod tests {
         }
         let long = format!("custom:{}", "a".repeat(44));
         for bad in [
-            "", "my-idp", "custom:", "custom:A", "custom:a-", "custom:a_b", "Custom:a", &long,
+            "",
+            "my-idp",
+            "custom:",
+            "custom:A",
+            "custom:a-",
+            "custom:a_b",
+            "Custom:a",
+            &long,
         ] {
             assert!(check_identifier(bad).is_err(), "{bad}");
         }
@@ -277,7 +292,13 @@ mod tests {
             check_authorization_params(&params).is_ok()
         };
         assert!(check(json!({ "prompt": "login", "acr_values": "x" })));
-        for name in ["state", "Redirect_URI", "nonce", "code_challenge", "client_secret"] {
+        for name in [
+            "state",
+            "Redirect_URI",
+            "nonce",
+            "code_challenge",
+            "client_secret",
+        ] {
             assert!(!check(json!({ name: "x" })), "{name}");
         }
         assert!(!check(json!({ "max_age": 7 })));
@@ -298,7 +319,12 @@ mod tests {
         assert_eq!(kept.get("something_else"), None);
 
         assert!(check_document(&good, "https://other.test").is_err());
-        for name in ["issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"] {
+        for name in [
+            "issuer",
+            "authorization_endpoint",
+            "token_endpoint",
+            "jwks_uri",
+        ] {
             let mut bad = good.clone();
             bad[name] = json!("");
             assert!(check_document(&bad, "https://idp.test").is_err(), "{name}");

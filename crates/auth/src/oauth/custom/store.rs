@@ -80,9 +80,8 @@ pub(in crate::oauth) async fn find(
     db: &mut impl Queries,
     identifier: &str,
 ) -> Result<Option<CustomProvider>, DbError> {
-    let sql = format!(
-        "select {COLUMNS} from auth.custom_oauth_providers p where p.identifier = $1"
-    );
+    let sql =
+        format!("select {COLUMNS} from auth.custom_oauth_providers p where p.identifier = $1");
     let row = db.query_opt(&sql, &[&identifier]).await?;
     row.as_ref().map(CustomProvider::from_row).transpose()
 }

@@ -178,9 +178,9 @@ fn key_set(document: &Value) -> Result<KeySet, WebError> {
             keys.push(key);
         }
     }
-    let builder = keys.into_iter().fold(KeySet::builder(), |builder, key| {
-        builder.foreign_key(key)
-    });
+    let builder = keys
+        .into_iter()
+        .fold(KeySet::builder(), |builder, key| builder.foreign_key(key));
     let built = builder.build();
     built.map_err(|error| WebError::Unexpected(error.to_string()))
 }

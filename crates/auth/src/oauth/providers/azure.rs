@@ -54,13 +54,19 @@ mod tests {
     fn issuers_are_told_by_their_shape() {
         let is_issuer = |issuer| is_issuer(issuer);
         assert!(is_issuer("https://login.microsoftonline.com/9188040d/v2.0"));
-        assert!(is_issuer("https://login.microsoftonline.com/9188040d/v2.0/"));
+        assert!(is_issuer(
+            "https://login.microsoftonline.com/9188040d/v2.0/"
+        ));
         assert!(!is_issuer("https://login.microsoftonline.com//v2.0"));
         assert!(!is_issuer("https://login.microsoftonline.com/a/b/v2.0"));
-        assert!(!is_issuer("https://login.microsoftonline.com.evil.test/a/v2.0"));
+        assert!(!is_issuer(
+            "https://login.microsoftonline.com.evil.test/a/v2.0"
+        ));
         assert!(!is_issuer("http://login.microsoftonline.com/a/v2.0"));
         assert!(is_customer_issuer("https://acme.ciamlogin.com/t-1/v2.0"));
-        assert!(!is_customer_issuer("https://evil.test/.ciamlogin.com/t/v2.0"));
+        assert!(!is_customer_issuer(
+            "https://evil.test/.ciamlogin.com/t/v2.0"
+        ));
     }
 
     #[test]

@@ -54,7 +54,9 @@ pub(super) fn google_is_verified(user: &Value) -> bool {
 
 pub(super) fn kakao_is_verified(user: &Value) -> bool {
     ["is_email_valid", "is_email_verified"].iter().all(|name| {
-        let flag = user.get("kakao_account").and_then(|account| account.get(name));
+        let flag = user
+            .get("kakao_account")
+            .and_then(|account| account.get(name));
         flag.is_some_and(is_true)
     })
 }

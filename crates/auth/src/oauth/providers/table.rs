@@ -447,10 +447,7 @@ static TABLE: &[Spec] = &[
                         At("/profilePicture/displayImage~0/elements/0/identifiers/0/identifier"),
                     ),
                 ],
-                emails: Emails::One(
-                    "/emails/elements/0/handle~0/emailAddress",
-                    Verified::Always,
-                ),
+                emails: Emails::One("/emails/elements/0/handle~0/emailAddress", Verified::Always),
                 ..PLAIN_MAPPING
             },
             ..PLAIN_API
@@ -756,9 +753,6 @@ static TABLE: &[Spec] = &[
 const SLACK: Mapping = Mapping {
     subject: At("/https:~1~1slack.com~1user_id"),
     claims: &[(NAME, At("/name")), (PICTURE, At("/picture"))],
-    custom: Custom::Keys(&[(
-        "https://slack.com/team_id",
-        "/https:~1~1slack.com~1team_id",
-    )]),
+    custom: Custom::Keys(&[("https://slack.com/team_id", "/https:~1~1slack.com~1team_id")]),
     ..PLAIN_MAPPING
 };
