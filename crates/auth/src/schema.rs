@@ -4,7 +4,11 @@
 //! and its ledger are `plinth_db::migrate`; what the rows mean is the business of the modules that
 //! own them.
 
+mod needed;
+
 use plinth_db::migrate::{Migration, MigrationSet};
+
+pub use needed::NEEDED;
 
 macro_rules! migration {
     ($version:literal, $name:literal, $file:literal) => {

@@ -14,6 +14,25 @@ const INSERT_USERS: &str = r#"
       ('22222222-2222-2222-2222-222222222222', 'bob@example.com', '{"name": "Bob"}')"#;
 
 #[tokio::test]
+async fn what_the_service_needs_of_another_programs_schema_is_in_its_own() {
+    let db = TestDatabase::create().await;
+
+    let columns = texts(
+        &db.admin().await,
+        "select table_name || '.' || column_name
+         from information_schema.columns where table_schema = 'auth'",
+    )
+    .await;
+
+    for (table, needed) in plinth_auth::schema::NEEDED {
+        for column in needed.split(' ') {
+            let name = format!("{table}.{column}");
+            assert!(columns.contains(&name), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn users_have_their_columns_in_the_order_that_dumps_and_triggers_expect() {
     let db = TestDatabase::create().await;
 

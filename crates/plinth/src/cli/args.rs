@@ -72,9 +72,10 @@ pub(crate) enum Command {
     /// A service alone needs no folder: it takes the environment names, defaults and mount point
     /// of the program that it replaces. `serve rest` stands in for PostgREST (PGRST_* and its
     /// configuration file; SIGUSR1 reloads the schema, SIGUSR2 the settings), `serve auth` for
-    /// GoTrue (GOTRUE_*).
+    /// GoTrue (GOTRUE_*, DATABASE_URL, API_EXTERNAL_URL, PORT; an empty database gets the schema
+    /// auth, one that GoTrue made stays as it is).
     #[command(
-        after_help = "Examples:\n  plinth serve\n  PGRST_DB_URI=postgresql://authenticator@db.example/app PGRST_DB_ANON_ROLE=anon plinth serve rest\n  plinth serve rest postgrest.conf\n  plinth serve rest postgrest.conf --dump-config"
+        after_help = "Examples:\n  plinth serve\n  PGRST_DB_URI=postgresql://authenticator@db.example/app PGRST_DB_ANON_ROLE=anon plinth serve rest\n  plinth serve rest postgrest.conf\n  plinth serve rest postgrest.conf --dump-config\n  DATABASE_URL=postgresql://admin@db.example/app GOTRUE_SITE_URL=https://app.example API_EXTERNAL_URL=https://api.example/auth/v1 GOTRUE_JWT_SECRET=… plinth serve auth"
     )]
     Serve(ServeArgs),
     /// Stop the server of this folder; its data stays.

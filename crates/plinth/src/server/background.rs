@@ -1,11 +1,12 @@
-//! What goes on beside the requests: changes from other nodes, idle connections, the trash, and
-//! in development the folder's config.toml.
+//! What goes on beside the requests: changes from other nodes, idle connections, the trash, old
+//! rows of accounts, and in development the folder's config.toml.
 
 use std::{
     path::PathBuf,
     time::{Duration, SystemTime},
 };
 
+use plinth_auth::AuthService;
 use plinth_db::Heard;
 use plinth_platform::Platform;
 use plinth_postgres::State;
@@ -15,6 +16,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 const IDLE_CHECK: Duration = Duration::from_secs(5);
 const TRASH_CHECK: Duration = Duration::from_secs(3600);
+/// How often old rows of accounts are removed.
+pub(super) const CLEANING: Duration = Duration::from_secs(300);
 const CONFIG_CHECK: Duration = Duration::from_millis(500);
 
 /// Tasks that end with the server.
@@ -82,6 +85,26 @@ impl Background {
                     Err(error) => tracing::warn!("the trash could not be emptied: {error}"),
                 }
             }
+        });
+    }
+
+    /// Removes what expired from the accounts of every project that is in use.
+    pub(super) fn clean_accounts(&self, auth: &AuthService, registry: &Registry) {
+        let (auth, registry) = (auth.clone(), registry.clone());
+        let mut pace = self.every(CLEANING);
+        let stop = self.stop.clone();
+        let cleaning = async move {
+            while pace.next().await {
+                for project in registry.open_projects() {
+                    if let Err(error) = auth.clean_up(&project).await {
+                        let reference = project.reference();
+                        tracing::warn!("old rows of {reference} were not removed: {error}");
+                    }
+                }
+            }
+        };
+        self.tasks.spawn(async move {
+            _ = stop.run_until_cancelled(cleaning).await;
         });
     }
 

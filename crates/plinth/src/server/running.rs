@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::anyhow;
+use plinth_auth::AuthService;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
@@ -81,7 +82,9 @@ async fn serve(
         Err(error) => return Err(error.into()),
     }
 
+    let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
+    background.clean_accounts(&auth, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
     entrance.folder.prepare_control_folder()?;
@@ -110,6 +113,7 @@ async fn serve(
         entrance.gateway.clone(),
         &platform,
         &registry,
+        &auth,
         logs,
     )?;
     match entrance.form {

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::anyhow;
 use axum::{Router, routing::get};
+use plinth_auth::AuthService;
 use plinth_gateway::{Gateway, GatewayConfig, GatewayParts, Metrics, Mount, Mounts, Tls};
 use plinth_log::{LogStore, Source};
 use plinth_platform::{Platform, api, api::ControlSocket};
@@ -89,12 +90,14 @@ impl Serving {
         config: GatewayConfig,
         platform: &Platform,
         registry: &Registry,
+        auth: &AuthService,
         logs: &LogStore,
     ) -> Outcome {
         let landing = Router::new()
             .route("/", get(plinth_platform::landing_page))
             .with_state(platform.clone());
-        let auth = Mount::new("/auth/v1", Source::Auth, plinth_auth::routes(plinth_auth::AuthService::new()));
+        let auth = plinth_auth::routes(auth.clone());
+        let auth = Mount::new("/auth/v1", Source::Auth, auth);
         let rest = plinth_rest::routes(plinth_rest::RestService::new());
         let rest = Mount::new("/rest/v1", Source::Rest, rest).with_foreign_pages();
         let mounts = Mounts::new(api::routes(platform.clone()), landing)
