@@ -17,6 +17,7 @@ mod project_folder;
 mod projects;
 mod refused_starts;
 mod resolution;
+mod serve_auth;
 mod serve_rest;
 mod server_crash;
 mod settings;
