@@ -1,5 +1,9 @@
 //! The auth service against a real Postgres, request by request.
 
+mod captcha;
+mod cleanup;
+mod hooks;
+mod limits;
 mod logout;
 mod mail;
 mod mailbox;

@@ -6,6 +6,15 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use super::{MINUTE, variables::Variables};
 use crate::config::{SmsConfig, SmsProvider, TestNumbers, otp_length};
 
+/// Providers, and how their variables are named.
+const PROVIDERS: [(&str, &str); 5] = [
+    ("twilio", "TWILIO"),
+    ("twilio_verify", "TWILIO_VERIFY"),
+    ("messagebird", "MESSAGEBIRD"),
+    ("textlocal", "TEXTLOCAL"),
+    ("vonage", "VONAGE"),
+];
+
 pub(super) fn read(v: &mut Variables) -> SmsConfig {
     let codes = v.pairs("SMS_TEST_OTP", ':');
     let valid_until = v.read("SMS_TEST_OTP_VALID_UNTIL", "a time of RFC 3339", |text| {
@@ -57,21 +66,14 @@ impl Account<'_> {
 /// Every provider's variables are read, so that none of them counts as unknown.
 fn provider(v: &mut Variables, is_needed: bool) -> Option<SmsProvider> {
     let chosen = v.text("SMS_PROVIDER").unwrap_or_default();
-    const NAMES: [(&str, &str); 5] = [
-        ("twilio", "TWILIO"),
-        ("twilio_verify", "TWILIO_VERIFY"),
-        ("messagebird", "MESSAGEBIRD"),
-        ("textlocal", "TEXTLOCAL"),
-        ("vonage", "VONAGE"),
-    ];
-    if !chosen.is_empty() && !NAMES.iter().any(|(name, _)| *name == chosen) {
+    if !chosen.is_empty() && !PROVIDERS.iter().any(|(name, _)| *name == chosen) {
         v.problem(
             "SMS_PROVIDER",
             format!("{chosen:?} is none of twilio, twilio_verify, messagebird, textlocal, vonage"),
         );
     }
     let mut found = None;
-    for (name, prefix) in NAMES {
+    for (name, prefix) in PROVIDERS {
         let is_chosen = name == chosen;
         let mut account = Account {
             v: &mut *v,

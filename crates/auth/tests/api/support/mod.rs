@@ -34,6 +34,8 @@ pub(crate) const PUBLIC_URL: &str = "http://api.test";
 /// The service over one database of its own, with a clock of its own.
 pub(crate) struct Api {
     router: Router,
+    service: AuthService,
+    project: Project,
     clock: Clock,
     pub(crate) db: TestDatabase,
 }
@@ -56,8 +58,15 @@ impl Api {
             .fold(Loader::new(), |loader, (name, value)| {
                 loader.command_line(*name, *value)
             });
-        let router = router(project(&db, loader, keyset), clock.clone());
-        Self { router, clock, db }
+        let service = AuthService::with_clock(clock.clone());
+        let project = project(&db, loader, keyset);
+        Self {
+            router: router(service.clone(), project.clone(), clock.clone()),
+            service,
+            project,
+            clock,
+            db,
+        }
     }
 
     /// Lets time pass.
@@ -68,6 +77,12 @@ impl Api {
     /// The time that the service sees.
     pub(crate) fn now(&self) -> time::OffsetDateTime {
         self.clock.now()
+    }
+
+    /// Removes what is too old; how many rows that were.
+    pub(crate) async fn clean_up(&self) -> u64 {
+        let removed = self.service.clean_up(&self.project).await;
+        removed.expect("a round of cleaning")
     }
 
     pub(crate) fn router(&self) -> Router {
@@ -215,9 +230,9 @@ fn project(db: &TestDatabase, settings: Loader, keyset: KeySet) -> Project {
 }
 
 /// The service behind what the gateway of the full server does.
-fn router(project: Project, clock: Clock) -> Router {
-    let gateway = (project.clone(), clock.clone());
-    routes(AuthService::with_clock(clock))
+fn router(service: AuthService, project: Project, clock: Clock) -> Router {
+    let gateway = (project.clone(), clock);
+    routes(service)
         .layer(axum::middleware::map_request(move |request| {
             let (project, clock) = gateway.clone();
             async move { as_gateway(&project, &clock, request) }

@@ -1,0 +1,134 @@
+//! How often things may be asked and sent, how long and how large (auth contract §1.2, §7.3, §8.1).
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::Api;
+
+const MANY: usize = 31;
+
+fn unknown() -> serde_json::Value {
+    json!({ "email": "nobody@mail.dev" })
+}
+
+/// Sends the request until it is refused; how many went through.
+async fn until_refused(send: impl AsyncFn() -> crate::support::Reply) -> usize {
+    for count in 0..200 {
+        let reply = send().await;
+        if reply.status == 429 {
+            reply.refuses(429, "over_request_rate_limit");
+            return count;
+        }
+    }
+    panic!("never refused");
+}
+
+#[tokio::test]
+async fn thirty_requests_may_come_at_once_and_one_more_every_ten_seconds() {
+    let api = Api::start(&[]).await;
+    let recover = async || api.post("/recover", unknown()).await;
+
+    assert_eq!(until_refused(recover).await, 30);
+
+    api.post("/recover", unknown()).from("192.0.2.9").await.ok();
+    api.post(
+        "/otp",
+        json!({ "email": "n@mail.dev", "create_user": false }),
+    )
+    .await
+    .refuses(422, "otp_disabled");
+    api.advance(Duration::from_secs(10));
+    assert_eq!(until_refused(recover).await, 1);
+    api.advance(Duration::from_secs(24 * 3600));
+    assert_eq!(until_refused(recover).await, 30, "no more is saved up");
+}
+
+#[tokio::test]
+async fn settings_choose_the_rate() {
+    let api = Api::start(&[("auth.rate_limit.sign_in_sign_ups", "300")]).await;
+    let recover = async || api.post("/recover", unknown()).await;
+
+    assert_eq!(until_refused(recover).await, 30, "at once");
+    api.advance(Duration::from_secs(10));
+    assert_eq!(until_refused(recover).await, 10);
+}
+
+#[tokio::test]
+async fn anonymous_sign_ups_are_counted_by_the_hour() {
+    let api = Api::start(&[
+        ("auth.enable_anonymous_sign_ins", "true"),
+        ("auth.rate_limit.anonymous_users", "2"),
+    ])
+    .await;
+    let sign_up = async || api.post("/signup", json!({})).await;
+
+    assert_eq!(until_refused(sign_up).await, 2);
+    api.advance(Duration::from_secs(1800));
+    assert_eq!(until_refused(sign_up).await, 1);
+}
+
+#[tokio::test]
+async fn a_header_names_the_client_where_settings_say_so() {
+    let api = Api::start(&[("plinth.auth.rate_limit.client_header", "X-Real-Client")]).await;
+    let recover = |client: &'static str| {
+        let api = &api;
+        async move || {
+            let call = api.post("/recover", unknown());
+            call.header("x-real-client", client).await
+        }
+    };
+
+    assert_eq!(until_refused(recover("one")).await, 30);
+    assert_eq!(until_refused(recover("two, one")).await, 30);
+    assert_eq!(
+        until_refused(recover("two")).await,
+        0,
+        "the first value counts"
+    );
+}
+
+#[tokio::test]
+async fn no_client_may_try_codes_without_end() {
+    let api = Api::start(&[]).await;
+    let body = json!({ "type": "email", "email": "ann@mail.dev", "token": "123456" });
+
+    for _ in 1..MANY {
+        let reply = api.post("/verify", body.clone()).await;
+        reply.refuses(403, "otp_expired");
+    }
+    let reply = api.post("/verify", body).await;
+    reply.refuses(429, "over_request_rate_limit");
+}
+
+#[tokio::test]
+async fn the_whole_project_sends_so_many_mails_in_an_hour() {
+    let api = Api::start(&[
+        ("auth.email.enable_confirmations", "true"),
+        ("auth.rate_limit.email_sent", "2"),
+    ])
+    .await;
+    let sign_up = async |name: &str| {
+        let body = json!({ "email": format!("{name}@mail.dev"), "password": "correct horse" });
+        api.post("/signup", body).await
+    };
+
+    sign_up("a").await.ok();
+    sign_up("b").await.ok();
+    let reply = sign_up("c").await;
+    reply.refuses(429, "over_email_send_rate_limit");
+    assert_eq!(api.count("select count(*) from auth.users").await, 2);
+
+    api.advance(Duration::from_secs(3600));
+    sign_up("c").await.ok();
+}
+
+#[tokio::test]
+async fn a_body_may_have_a_mebibyte() {
+    let api = Api::start(&[]).await;
+
+    let body = json!({ "email": "a@mail.dev", "data": "x".repeat(1 << 20) });
+    let reply = api.post("/recover", body).await;
+
+    reply.refuses(413, "request_entity_too_large");
+}
