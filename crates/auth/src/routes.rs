@@ -2,7 +2,7 @@
 
 use axum::{
     Router, middleware,
-    routing::{delete, get, post},
+    routing::{any, delete, get, post},
 };
 
 use crate::{
@@ -39,6 +39,17 @@ fn open() -> Router<AuthService> {
     Router::new()
         .route("/health", get(system::health))
         .route("/.well-known/jwks.json", get(system::jwks))
+        .route(
+            "/.well-known/openid-configuration",
+            get(system::openid_configuration),
+        )
+        .route(
+            "/.well-known/oauth-authorization-server",
+            get(system::authorization_server),
+        )
+        .route("/sso/saml/metadata", get(system::saml))
+        .route("/sso/saml/acs", post(system::saml))
+        .route("/scim/v2/{*path}", get(system::scim))
         .route("/verify", get(verify::verify_link))
         .route("/authorize", get(oauth::authorize))
         .route("/callback", get(oauth::callback).post(oauth::callback))
@@ -51,6 +62,7 @@ fn open() -> Router<AuthService> {
 /// say.
 fn keyed() -> Router<AuthService> {
     Router::new()
+        .route("/settings", get(system::settings))
         .route("/signup", post(sign_up))
         .route("/token", post(token))
         .route("/otp", post(otp::otp))
@@ -68,6 +80,7 @@ fn keyed() -> Router<AuthService> {
         .route("/logout", post(logout))
         .route("/user/identities/authorize", get(oauth::link))
         .route("/user/identities/{identity_id}", delete(oauth::unlink))
+        .route("/sso", post(system::saml))
         .route("/invite", post(admin::invite))
         .route("/admin/users", get(admin::list).post(admin::create))
         .route(
@@ -76,6 +89,8 @@ fn keyed() -> Router<AuthService> {
         )
         .route("/admin/generate_link", post(admin::generate_link))
         .route("/admin/audit", get(admin::list_audit_log))
+        .route("/admin/sso/providers", any(system::saml_for_admins))
+        .route("/admin/sso/providers/{id}", any(system::saml_for_admins))
         .route(
             "/admin/oauth/clients",
             get(oauth_server::list_clients).post(oauth_server::create_client),

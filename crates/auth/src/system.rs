@@ -1,4 +1,8 @@
-//! Endpoints that need no credential: health and the key set; and the service's CORS rules.
+//! What the service says about itself: health, settings, key set, discovery; and its CORS rules.
+
+mod disabled;
+mod discovery;
+mod settings;
 
 use axum::{
     Json,
@@ -9,6 +13,10 @@ use axum::{
 };
 use plinth_project::{Cors, Project};
 use serde_json::{Value, json};
+
+pub(crate) use disabled::{saml, saml_for_admins, scim};
+pub(crate) use discovery::{authorization_server, openid_configuration};
+pub(crate) use settings::settings;
 
 /// Browsers may read these (auth contract §1.2).
 const EXPOSED: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
