@@ -321,7 +321,7 @@ async fn links_name_the_host_a_request_came_through_if_it_is_listed() {
 
 #[tokio::test]
 async fn links_to_the_confirm_page_carry_the_token_itself() {
-    let api = Api::start(&[CONFIRM]).await;
+    let api = Api::start(&[CONFIRM, ("plinth.account.path", "/account")]).await;
 
     let target = "http://api.test/account/confirm";
     let path = format!("/signup?redirect_to={target}");

@@ -42,6 +42,12 @@ fn ann() -> Value {
     json!({ "phone": "+1 555 123 4567" })
 }
 
+/// Only those who are confirmed learn the message's name.
+async fn confirmed(api: &Api) {
+    let body = json!({ "phone": "15551234567", "phone_confirm": true });
+    api.post("/admin/users", body).service_role().await.ok();
+}
+
 #[track_caller]
 fn check_form(form: &[(String, String)], expected: &[(&str, &str)]) {
     let form: Vec<(&str, &str)> = form
@@ -76,6 +82,7 @@ fn field(form: &[(String, String)], name: &str) -> String {
 async fn twilio_is_asked_as_it_documents() {
     let remote = Remote::start(201, r#"{"sid":"SM1","status":"queued"}"#).await;
     let api = with_provider(&remote, TWILIO, &[]).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
 
@@ -133,6 +140,7 @@ async fn whatsapp_goes_through_twilio_with_an_approved_template() {
 async fn twilio_verify_makes_and_checks_the_code() {
     let remote = Remote::start(201, r#"{"sid":"VE1","status":"pending"}"#).await;
     let api = with_provider(&remote, TWILIO_VERIFY, &[]).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
 
@@ -175,6 +183,7 @@ async fn messagebird_is_asked_as_it_documents() {
         ("auth.sms.messagebird.originator", "Site"),
     ];
     let api = with_provider(&remote, &provider, &[]).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
 
@@ -204,6 +213,7 @@ async fn textlocal_is_asked_as_it_documents() {
         ("auth.sms.textlocal.sender", "Site"),
     ];
     let api = with_provider(&remote, &provider, &[]).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
 
@@ -234,6 +244,7 @@ async fn vonage_is_asked_as_it_documents() {
         ("auth.sms.template", "Dein Schlüssel: {{ .Code }}"),
     ];
     let api = with_provider(&remote, &provider, &[]).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
 
@@ -290,6 +301,7 @@ async fn test_numbers_get_no_message_but_keep_to_the_interval() {
     let remote = Remote::start(500, "{}").await;
     let more = [("auth.sms.test_otp", "15551234567=123456")];
     let api = with_provider(&remote, TWILIO, &more).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
     assert_eq!(answer["message_id"], "test-otp");
@@ -314,6 +326,7 @@ async fn test_numbers_are_ordinary_ones_after_their_time() {
         ),
     ];
     let api = with_provider(&remote, TWILIO, &more).await;
+    confirmed(&api).await;
 
     let answer = api.post("/otp", ann()).await.ok();
 
