@@ -11,7 +11,7 @@ use moka::sync::Cache;
 
 use crate::{
     AuthError,
-    config::{Rate, RateLimits},
+    config::{BURST, Rate, RateLimits},
     error::Code,
     request::Context,
 };
@@ -42,20 +42,25 @@ pub(crate) enum Bucket {
 }
 
 impl Bucket {
-    fn rate(self, rates: &RateLimits) -> &Rate {
+    fn rate(self, rates: &RateLimits) -> Rate {
         match self {
+            // Many tabs may refresh one session at once, and clients take a refusal for its end.
+            Self::TokenRefresh => {
+                let Rate { count, per, .. } = rates.token_refresh;
+                Rate::steady(count, per, count.max(BURST))
+            }
             Self::SignUp
             | Self::Otp
             | Self::MagicLink
             | Self::Recover
             | Self::Resend
-            | Self::UserUpdate => &rates.otp,
-            Self::AnonymousSignUp => &rates.anonymous_users,
-            Self::Token | Self::TokenRefresh => &rates.token_refresh,
-            Self::Verify => &rates.verify,
-            Self::Mfa => &rates.mfa,
-            Self::Passkey => &rates.passkey,
-            Self::ClientRegistration => &rates.client_registration,
+            | Self::UserUpdate => rates.otp,
+            Self::AnonymousSignUp => rates.anonymous_users,
+            Self::Token => rates.token_refresh,
+            Self::Verify => rates.verify,
+            Self::Mfa => rates.mfa,
+            Self::Passkey => rates.passkey,
+            Self::ClientRegistration => rates.client_registration,
         }
     }
 }
@@ -98,7 +103,7 @@ pub(crate) fn check_by(context: &Context, bucket: Bucket, key: &str) -> Result<(
     let rate = bucket.rate(&context.config.rates);
     let clients = &context.state.buckets.clients;
     let level = clients.get_with((bucket, key.to_owned()), Arc::default);
-    match take(&level, rate, context) {
+    match take(&level, &rate, context) {
         true => Ok(()),
         false => Err(AuthError::new(
             429,

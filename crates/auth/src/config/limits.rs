@@ -23,7 +23,7 @@ pub(crate) enum Refill {
 }
 
 /// How many requests of one client may come at once (§8.1).
-const BURST: f64 = 30.0;
+pub(crate) const BURST: f64 = 30.0;
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Rate {

@@ -23,7 +23,7 @@ pub(crate) use external::{
 };
 pub use gotrue::{GotrueConfig, ServerConfig};
 pub(crate) use hooks::{Hook, HookTarget, HooksConfig};
-pub(crate) use limits::{CaptchaConfig, CaptchaProvider, Rate, RateLimits, Refill};
+pub(crate) use limits::{BURST, CaptchaConfig, CaptchaProvider, Rate, RateLimits, Refill};
 pub(crate) use mail::{MailConfig, SmtpConfig, TemplateSource};
 pub(crate) use mfa::{MfaConfig, PhoneFactorConfig, Switches, WebAuthnConfig};
 pub(crate) use password::{HibpConfig, PasswordConfig};

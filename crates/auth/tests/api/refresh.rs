@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Api, Reply, claims};
 
-const COUNTED: (&str, &str) = ("plinth.auth.refresh_token_version", "2");
+const COUNTED: (&str, &str) = ("plinth.auth.refresh_tokens.kind", "counted");
 
 async fn refresh(api: &Api, token: &str) -> Reply {
     let body = json!({ "refresh_token": token });

@@ -82,7 +82,8 @@ async fn without_confirmations_signing_up_is_signing_in() {
 
 #[tokio::test]
 async fn nobody_can_find_out_who_is_registered() {
-    let api = Api::start(&[CONFIRM, ("auth.email.max_frequency", "0s")]).await;
+    let confirm_numbers = ("auth.sms.enable_confirmations", "true");
+    let api = Api::start(&[CONFIRM, confirm_numbers]).await;
     let first = api.post("/signup", ann()).await.ok();
     let code = api.mail_to("ann@mail.dev").await.otp();
     let body = json!({ "type": "signup", "email": "ann@mail.dev", "token": code });
