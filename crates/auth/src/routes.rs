@@ -2,16 +2,16 @@
 
 use axum::{
     Router, middleware,
-    routing::{any, delete, get, post},
+    routing::{any, delete, get, patch, post, put},
 };
 
 use crate::{
     AuthError, AuthService, admin,
     error::{Code, render_errors},
     logout::logout,
-    oauth,
+    mfa, oauth,
     oauth::custom::admin as custom,
-    oauth_server, otp, recover,
+    oauth_server, otp, passkeys, recover,
     request::{limit_time, require_key},
     signup::sign_up,
     system,
@@ -80,12 +80,30 @@ fn keyed() -> Router<AuthService> {
         .route("/logout", post(logout))
         .route("/user/identities/authorize", get(oauth::link))
         .route("/user/identities/{identity_id}", delete(oauth::unlink))
+        .route("/factors", post(mfa::enrol))
+        .route("/factors/{id}/challenge", post(mfa::challenge))
+        .route("/factors/{id}/verify", post(mfa::verify))
+        .route("/factors/{id}", delete(mfa::remove))
+        .merge(passkeys())
         .route("/sso", post(system::saml))
         .route("/invite", post(admin::invite))
         .route("/admin/users", get(admin::list).post(admin::create))
         .route(
             "/admin/users/{user_id}",
             get(admin::read).put(admin::update).delete(admin::delete),
+        )
+        .route("/admin/users/{user_id}/factors", get(mfa::admin::list))
+        .route(
+            "/admin/users/{user_id}/factors/{id}",
+            put(mfa::admin::update).delete(mfa::admin::delete),
+        )
+        .route(
+            "/admin/users/{user_id}/passkeys",
+            get(passkeys::admin::list),
+        )
+        .route(
+            "/admin/users/{user_id}/passkeys/{id}",
+            delete(passkeys::admin::delete),
         )
         .route("/admin/generate_link", post(admin::generate_link))
         .route("/admin/audit", get(admin::list_audit_log))
@@ -125,5 +143,22 @@ fn keyed() -> Router<AuthService> {
         .route(
             "/admin/custom-providers/{identifier}",
             get(custom::show).put(custom::update).delete(custom::delete),
+        )
+}
+
+fn passkeys() -> Router<AuthService> {
+    let authentication = Router::new()
+        .route("/options", post(passkeys::authentication_options))
+        .route("/verify", post(passkeys::authentication_verify));
+    let registration = Router::new()
+        .route("/options", post(passkeys::registration_options))
+        .route("/verify", post(passkeys::registration_verify));
+    Router::new()
+        .nest("/passkeys/authentication", authentication)
+        .nest("/passkeys/registration", registration)
+        .route("/passkeys", get(passkeys::list))
+        .route(
+            "/passkeys/{id}",
+            patch(passkeys::rename).delete(passkeys::delete),
         )
 }

@@ -67,6 +67,14 @@ pub(crate) const COLUMNS: &str = "f.id, f.user_id, f.friendly_name,
     f.last_webauthn_challenge_data, f.created_at, f.updated_at";
 
 impl Factor {
+    /// As the database and clients have it.
+    pub(crate) fn status(&self) -> &'static str {
+        match self.is_verified {
+            true => "verified",
+            false => "unverified",
+        }
+    }
+
     pub(crate) fn from_row(row: &Row) -> Result<Self, DbError> {
         let text = |column: &str| -> Result<String, DbError> {
             let value: Option<String> = row.try_get(column)?;
@@ -120,10 +128,7 @@ impl From<Factor> for FactorBody {
             id: factor.id,
             created_at: factor.created_at,
             updated_at: factor.updated_at,
-            status: match factor.is_verified {
-                true => "verified",
-                false => "unverified",
-            },
+            status: factor.status(),
             friendly_name: factor.friendly_name,
             factor_type: factor.kind.as_str(),
             phone: factor.phone,

@@ -130,7 +130,7 @@ pub(super) async fn revoke_all(
 
 /// After a second factor: a token without a parent, so that none of before stands for the higher
 /// assurance once the reuse interval is over.
-pub(crate) async fn rotate_for_mfa(
+pub(super) async fn rotate_for_mfa(
     db: &mut impl Queries,
     user: Uuid,
     session: Uuid,

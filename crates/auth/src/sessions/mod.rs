@@ -3,12 +3,12 @@
 mod chained;
 mod claims;
 mod counted;
+mod elevate;
 mod issue;
 mod refresh;
 mod validity;
 
+pub(crate) use elevate::{elevate, lower};
 pub(crate) use issue::{Method, SignIn, TokenBody, TokenHeaders, issue_access_token, sign_in};
 pub(crate) use refresh::refresh;
 pub(crate) use validity::check_valid;
-
-pub(crate) use chained::rotate_for_mfa as rotate_chained;

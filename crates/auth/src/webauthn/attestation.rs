@@ -9,8 +9,8 @@ use super::{
 };
 
 /// Names of attestation types, as GoTrue writes them.
-pub(super) const NONE: &str = "none";
-pub(super) const SELF: &str = "basic_surrogate";
+const NONE: &str = "none";
+const SELF: &str = "basic_surrogate";
 
 /// The longest list of ways to reach an authenticator that anybody could mean.
 const MAX_TRANSPORTS: usize = 16;
@@ -40,7 +40,7 @@ pub(crate) fn check_registration(
     Ok(Credential {
         id: attested.id.clone(),
         public_key: attested.public_key.clone(),
-        attestation_type: attestation.check(&key, client_data)?,
+        attestation_type: attestation.check(&key, client_data)?.into(),
         aaguid: attested.aaguid,
         sign_count: data.sign_count,
         transports: transports.take(MAX_TRANSPORTS).cloned().collect(),

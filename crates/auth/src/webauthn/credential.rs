@@ -1,6 +1,8 @@
 //! A registered credential, and its form in `auth.mfa_factors.web_authn_credential`, which is the
 //! one that GoTrue writes.
 
+use std::borrow::Cow;
+
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -10,7 +12,7 @@ pub(crate) struct Credential {
     pub(crate) id: Vec<u8>,
     /// In the encoding of COSE.
     pub(crate) public_key: Vec<u8>,
-    pub(crate) attestation_type: &'static str,
+    pub(crate) attestation_type: Cow<'static, str>,
     pub(crate) aaguid: Uuid,
     pub(crate) sign_count: u32,
     pub(crate) transports: Vec<String>,
@@ -50,10 +52,7 @@ impl Credential {
         Some(Self {
             id: bytes(&json["id"])?,
             public_key: bytes(&json["publicKey"])?,
-            attestation_type: match json["attestationType"].as_str() {
-                Some(super::attestation::SELF) => super::attestation::SELF,
-                _ => super::attestation::NONE,
-            },
+            attestation_type: json["attestationType"].as_str()?.to_owned().into(),
             aaguid: Uuid::from_slice(&aaguid).unwrap_or_default(),
             sign_count: json["authenticator"]["signCount"]
                 .as_u64()?
@@ -76,7 +75,7 @@ mod tests {
         let credential = Credential {
             id: vec![1, 2, 250],
             public_key: vec![9; 77],
-            attestation_type: "none",
+            attestation_type: "none".into(),
             aaguid: Uuid::from_u128(7),
             sign_count: u32::MAX,
             transports: vec!["usb".to_owned()],

@@ -129,7 +129,7 @@ impl TestKey {
         Credential {
             id: self.id.clone(),
             public_key: self.cose(),
-            attestation_type: "none",
+            attestation_type: "none".into(),
             aaguid: Uuid::nil(),
             sign_count: 5,
             transports: Vec::new(),

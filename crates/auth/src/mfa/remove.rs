@@ -1,0 +1,56 @@
+//! `DELETE /factors/{id}`
+
+use axum::Json;
+use serde_json::{Value, json};
+
+use super::{
+    assurance::{FactorPath, check_not_anonymous, factor_id, has_aal2, not_found},
+    store,
+};
+use crate::{
+    AuthError,
+    audit::{self, Action},
+    error::Code,
+    mail::{self, Notice},
+    request::{Context, SignedIn},
+    sessions,
+};
+
+/// `DELETE /factors/{id}`: one that protects the account may go only if it was proven, or another.
+pub(crate) async fn remove(
+    context: Context,
+    caller: SignedIn,
+    path: FactorPath,
+) -> Result<Json<Value>, AuthError> {
+    check_not_anonymous(&caller)?;
+    let id = factor_id(path)?;
+    let user = &caller.user;
+
+    let mut tx = context.begin().await?;
+    let factor = store::lock(&mut tx, user.id, id).await?;
+    let factor = factor.ok_or_else(not_found)?;
+    if factor.is_verified && !has_aal2(caller.session.as_ref()) {
+        return Err(AuthError::new(
+            422,
+            Code::InsufficientAal,
+            "AAL2 required to unenroll verified factor",
+        ));
+    }
+    store::delete(&mut tx, factor.id).await?;
+    sessions::lower(&context, &mut tx, &factor).await?;
+    let traits = json!({
+        "factor_id": factor.id,
+        "factor_status": factor.status(),
+        "session_id": caller.session.as_ref().map(|session| session.id),
+    });
+    audit::write(&context, &mut tx, user, Action::FactorUnenrolled, traits).await?;
+    tx.commit().await?;
+
+    if !user.email.is_empty() {
+        let factor_type = factor.kind.as_str();
+        let notice = Notice::FactorUnenrolled { factor_type };
+        let mut db = context.db().await?;
+        mail::notify(&context, &mut db, user, &user.email, notice).await;
+    }
+    Ok(Json(json!({ "id": factor.id })))
+}
