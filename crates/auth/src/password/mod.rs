@@ -8,5 +8,5 @@ mod rules;
 mod stored;
 
 pub(crate) use hasher::{Hasher, Verdict};
-pub(crate) use rules::{Weakness, check_length, check_strength, weakness};
+pub(crate) use rules::{character_sets, check_length, check_strength, weakness};
 pub(crate) use stored::check_hash;

@@ -74,14 +74,34 @@ fn broken_rules(rules: &PasswordConfig, password: &str) -> Vec<(&'static str, St
     broken
 }
 
+/// `PASSWORD_REQUIRED_CHARACTERS`: sets separated by colons; `\:` is a colon of the set itself.
+pub(crate) fn character_sets(text: &str) -> Vec<String> {
+    let mut sets = vec![String::new()];
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix("\\:") {
+            sets.last_mut().expect("never empty").push(':');
+            rest = after;
+            continue;
+        }
+        match c {
+            ':' => sets.push(String::new()),
+            _ => sets.last_mut().expect("never empty").push(c),
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    sets.retain(|set| !set.is_empty());
+    sets
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rules(min_length: usize, required: &[&str]) -> PasswordConfig {
+    fn rules(min_length: usize, required: &str) -> PasswordConfig {
         PasswordConfig {
             min_length,
-            required_characters: required.iter().map(|set| set.to_string()).collect(),
+            required_characters: character_sets(required),
             hibp: None,
             cost: 4,
             change_needs_reauthentication: false,
@@ -107,7 +127,7 @@ mod tests {
             "characters",
             "Password should contain at least one character of each: abc, 123, :.",
         );
-        let rules = rules(6, &["abc", "123", ":"]);
+        let rules = rules(6, r"abc:123:\:");
         check(&rules, "a1:", &[length]);
         check(&rules, "a1:xyz", &[]);
         check(&rules, "xyzxyz", &[characters]);
@@ -117,7 +137,7 @@ mod tests {
 
     #[test]
     fn length_is_counted_in_characters() {
-        let rules = rules(6, &[]);
+        let rules = rules(6, "");
         check(&rules, "üüüüüü", &[]);
         check(
             &rules,
@@ -127,9 +147,31 @@ mod tests {
     }
 
     #[test]
+    fn sets_are_separated_by_colons_that_are_not_escaped() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(character_sets(text), expected, "{text}");
+        };
+        check("", &[]);
+        check("abc", &["abc"]);
+        check("abc:ABC:012", &["abc", "ABC", "012"]);
+        check(r"!@\:;:0", &["!@:;", "0"]);
+        check(r"a\b:c", &[r"a\b", "c"]);
+        check(r"::a:", &["a"]);
+        check(r"\:", &[":"]);
+    }
+
+    #[test]
     fn what_bcrypt_would_cut_off_is_refused() {
         assert!(check_length(&"a".repeat(72)).is_ok());
         assert!(check_length(&"a".repeat(73)).is_err());
         assert!(check_length(&"ü".repeat(37)).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn escaping_is_undone(sets in proptest::collection::vec("[a-z:!]{1,5}", 0..4)) {
+            let escaped: Vec<_> = sets.iter().map(|set| set.replace(':', r"\:")).collect();
+            assert_eq!(character_sets(&escaped.join(":")), sets);
+        }
     }
 }
