@@ -7,6 +7,7 @@ mod limits;
 mod logout;
 mod mail;
 mod mailbox;
+mod oauth;
 mod one_time_tokens;
 mod otp;
 mod password_grant;
