@@ -32,10 +32,31 @@ fn check(mapping: &Mapping, answer: Value, expected: Value) {
 #[test]
 fn names_are_known_once_and_in_order() {
     let names = [
-        "apple", "azure", "bitbucket", "discord", "facebook", "figma", "fly", "github", "gitlab",
-        "google", "kakao", "keycloak", "linkedin", "linkedin_oidc", "notion", "slack",
-        "slack_oidc", "snapchat", "spotify", "twitch", "twitter", "vercel_marketplace", "workos",
-        "x", "zoom",
+        "apple",
+        "azure",
+        "bitbucket",
+        "discord",
+        "facebook",
+        "figma",
+        "fly",
+        "github",
+        "gitlab",
+        "google",
+        "kakao",
+        "keycloak",
+        "linkedin",
+        "linkedin_oidc",
+        "notion",
+        "slack",
+        "slack_oidc",
+        "snapchat",
+        "spotify",
+        "twitch",
+        "twitter",
+        "vercel_marketplace",
+        "workos",
+        "x",
+        "zoom",
     ];
     for name in names {
         assert_eq!(table::find(name).map(|spec| spec.name), Some(name));
@@ -138,9 +159,18 @@ fn discord() {
         })
     };
     for (avatar, picture) in [
-        (json!("8342"), "https://cdn.discordapp.com/avatars/80/8342.png"),
-        (json!("a_83"), "https://cdn.discordapp.com/avatars/80/a_83.gif"),
-        (Value::Null, "https://cdn.discordapp.com/embed/avatars/2.png"),
+        (
+            json!("8342"),
+            "https://cdn.discordapp.com/avatars/80/8342.png",
+        ),
+        (
+            json!("a_83"),
+            "https://cdn.discordapp.com/avatars/80/a_83.gif",
+        ),
+        (
+            Value::Null,
+            "https://cdn.discordapp.com/embed/avatars/2.png",
+        ),
     ] {
         check(
             api_mapping("discord"),
@@ -561,7 +591,13 @@ fn claims_with_their_usual_names() {
 
 #[test]
 fn nobody_is_somebody_without_a_name() {
-    for sub in [json!(""), Value::Null, json!({}), json!("a\u{0}b"), json!("x".repeat(2000))] {
+    for sub in [
+        json!(""),
+        Value::Null,
+        json!({}),
+        json!("a\u{0}b"),
+        json!("x".repeat(2000)),
+    ] {
         let raw = json!({ "sub": sub, "email": "ann@b.test" });
         assert!(Profile::of_claims(raw.as_object().expect("an object")).is_err());
         assert!(Profile::read(token_mapping("google"), &raw, "").is_err());

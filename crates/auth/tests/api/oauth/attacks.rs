@@ -6,7 +6,9 @@ use plinth_token::SigningKey;
 use serde_json::{Value, json};
 
 use super::{
-    CHALLENGE, come_back, depart, idp::{CLIENT_ID, Idp}, landing, start, visit,
+    CHALLENGE, come_back, depart,
+    idp::{CLIENT_ID, Idp},
+    landing, start, visit,
 };
 use crate::support::{Api, Reply};
 
@@ -35,7 +37,10 @@ async fn a_state_that_we_did_not_give_is_refused() {
         let reply = api.get(&format!("/callback?{query}")).without_key().await;
         lost(&reply, "invalid_request", code);
     }
-    let reply = api.call(http::Method::POST, "/callback").form("code=c").await;
+    let reply = api
+        .call(http::Method::POST, "/callback")
+        .form("code=c")
+        .await;
     lost(&reply, "invalid_request", "bad_oauth_callback");
     assert_eq!(idp.seen("/login/oauth/access_token").len(), 0);
 }
@@ -49,7 +54,9 @@ async fn the_state_of_a_mail_flow_is_no_state() {
         "code_challenge_method": "s256",
     });
     api.post("/signup", body).await.ok();
-    let state = api.value("select to_jsonb(id) from auth.flow_state", &[]).await;
+    let state = api
+        .value("select to_jsonb(id) from auth.flow_state", &[])
+        .await;
 
     let reply = come_back(&api, state.as_str().expect("an id")).await;
 
@@ -62,17 +69,37 @@ async fn a_state_is_good_once_and_not_for_long() {
     idp.github(7, "ann@mail.dev", true);
 
     let state = depart(&api, "provider=github").await;
-    assert!(!landing(&come_back(&api, &state).await, 302).fragment("access_token").is_empty());
-    lost(&come_back(&api, &state).await, "invalid_request", "bad_oauth_state");
+    assert!(
+        !landing(&come_back(&api, &state).await, 302)
+            .fragment("access_token")
+            .is_empty()
+    );
+    lost(
+        &come_back(&api, &state).await,
+        "invalid_request",
+        "bad_oauth_state",
+    );
 
     let pkce = format!("provider=github&code_challenge={CHALLENGE}&code_challenge_method=s256");
     let state = depart(&api, &pkce).await;
-    assert!(!landing(&come_back(&api, &state).await, 302).query("code").is_empty());
-    lost(&come_back(&api, &state).await, "invalid_request", "flow_state_already_used");
+    assert!(
+        !landing(&come_back(&api, &state).await, 302)
+            .query("code")
+            .is_empty()
+    );
+    lost(
+        &come_back(&api, &state).await,
+        "invalid_request",
+        "flow_state_already_used",
+    );
 
     let state = depart(&api, "provider=github").await;
     api.advance(Duration::from_secs(301));
-    lost(&come_back(&api, &state).await, "invalid_request", "bad_oauth_state");
+    lost(
+        &come_back(&api, &state).await,
+        "invalid_request",
+        "bad_oauth_state",
+    );
 }
 
 #[tokio::test]
@@ -84,7 +111,9 @@ async fn two_answers_at_once_open_one_session() {
     let visits = (0..6).map(|_| come_back(&api, &state));
     let replies = futures_util::future::join_all(visits).await;
 
-    let sessions = replies.iter().filter(|reply| reply.location().contains("access_token="));
+    let sessions = replies
+        .iter()
+        .filter(|reply| reply.location().contains("access_token="));
     assert_eq!(sessions.count(), 1);
     assert_eq!(api.count("select count(*) from auth.sessions").await, 1);
 }
@@ -101,7 +130,9 @@ async fn a_challenge_cannot_be_dropped_on_the_way() {
     let landed = landing(&api.get(&path).without_key().await, 302);
     assert!(landed.fragment.is_empty());
     let body = json!({ "auth_code": landed.query("code"), "code_verifier": null });
-    api.post("/token?grant_type=pkce", body).await.refuses(400, "validation_failed");
+    api.post("/token?grant_type=pkce", body)
+        .await
+        .refuses(400, "validation_failed");
     assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
 }
 
@@ -110,9 +141,8 @@ async fn a_code_in_the_target_does_not_survive() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     let target = "redirect_to=http%3A%2F%2Flocalhost%3A3000%2F%3Fcode%3Devil";
-    let query = format!(
-        "provider=github&{target}&code_challenge={CHALLENGE}&code_challenge_method=s256"
-    );
+    let query =
+        format!("provider=github&{target}&code_challenge={CHALLENGE}&code_challenge_method=s256");
 
     let landed = visit(&api, &query).await;
 
@@ -148,8 +178,11 @@ async fn id_tokens_of_the_redirect_flow_are_checked_like_any_other() {
     let now = api.now().unix_timestamp();
     let public = idp.public_key();
     let secret = public["x"].as_str().expect("a coordinate").as_bytes();
-    let by_public_key = SigningKey::from_shared_secret(secret, public["kid"].as_str().map(str::to_owned));
-    let by_public_key = by_public_key.expect("a key").sign(&google_claims(&api, &idp));
+    let by_public_key =
+        SigningKey::from_shared_secret(secret, public["kid"].as_str().map(str::to_owned));
+    let by_public_key = by_public_key
+        .expect("a key")
+        .sign(&google_claims(&api, &idp));
     let stranger = Idp::start().await;
     let encode = |text: String| data_encoding::BASE64URL_NOPAD.encode(text.as_bytes());
     let unsigned = format!(
@@ -171,7 +204,10 @@ async fn id_tokens_of_the_redirect_flow_are_checked_like_any_other() {
         ("over", changed("exp", json!(now - 60))),
         ("endless", changed("exp", Value::Null)),
         ("not yet", changed("nbf", json!(now + 120))),
-        ("another access token", changed("at_hash", json!("AAAAAAAAAAAAAAAAAAAAAA"))),
+        (
+            "another access token",
+            changed("at_hash", json!("AAAAAAAAAAAAAAAAAAAAAA")),
+        ),
         ("another key", stranger.sign(&google_claims(&api, &idp))),
         ("public key as secret", by_public_key.expect("a token")),
         ("unsigned", unsigned),
@@ -187,7 +223,11 @@ async fn id_tokens_of_the_redirect_flow_are_checked_like_any_other() {
 
     give(&idp, &idp.sign(&google_claims(&api, &idp)));
     let landed = visit(&api, "provider=google").await;
-    assert!(!landed.fragment("access_token").is_empty(), "{}", landed.url);
+    assert!(
+        !landed.fragment("access_token").is_empty(),
+        "{}",
+        landed.url
+    );
 }
 
 #[tokio::test]
@@ -203,7 +243,11 @@ async fn keys_may_change_at_any_time() {
     give(&idp, &idp.sign(&google_claims(&api, &idp)));
 
     let landed = visit(&api, "provider=google").await;
-    assert!(!landed.fragment("access_token").is_empty(), "{}", landed.url);
+    assert!(
+        !landed.fragment("access_token").is_empty(),
+        "{}",
+        landed.url
+    );
     assert_eq!(idp.seen("/keys").len(), 2);
     assert_eq!(idp.seen("/.well-known/openid-configuration").len(), 1);
 }
@@ -221,5 +265,9 @@ async fn unknown_keys_are_not_looked_for_again_and_again() {
         visit(&api, "provider=google").await;
     }
 
-    assert!(idp.seen("/keys").len() <= 2, "{:?}", idp.seen("/keys").len());
+    assert!(
+        idp.seen("/keys").len() <= 2,
+        "{:?}",
+        idp.seen("/keys").len()
+    );
 }

@@ -67,7 +67,10 @@ async fn a_provider_is_made_shown_changed_and_removed() {
     assert_eq!(made["attribute_mapping"], json!({}));
     assert_eq!(made["authorization_params"], json!({}));
     assert_eq!(made["acceptable_client_ids"], json!([]));
-    assert_eq!(made["discovery_document"]["jwks_uri"], format!("{}/keys", https(&idp)));
+    assert_eq!(
+        made["discovery_document"]["jwks_uri"],
+        format!("{}/keys", https(&idp))
+    );
     assert!(made.get("client_secret").is_none(), "{made}");
     assert!(!reply.body.windows(10).any(|part| part == b"our secret"));
 
@@ -76,7 +79,12 @@ async fn a_provider_is_made_shown_changed_and_removed() {
     let listed = api.get(ADMIN).service_role().await.ok();
     assert_eq!(listed, json!({ "providers": [made] }));
     let of_type = |kind: &str| api.get(&format!("{ADMIN}?type={kind}")).service_role();
-    assert_eq!(of_type("oidc").await.ok()["providers"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        of_type("oidc").await.ok()["providers"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
     assert_eq!(of_type("oauth2").await.ok(), json!({ "providers": [] }));
     of_type("saml").await.refuses(400, "validation_failed");
 
@@ -106,13 +114,21 @@ async fn only_administrators_and_only_where_it_is_on() {
     let (api, idp) = openid(&[]).await;
     let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
     api.get(ADMIN).await.refuses(401, "no_authorization");
-    api.get(ADMIN).session(&tokens).await.refuses(403, "not_admin");
+    api.get(ADMIN)
+        .session(&tokens)
+        .await
+        .refuses(403, "not_admin");
     let reply = api.post(ADMIN, oidc_body(&idp)).session(&tokens).await;
     reply.refuses(403, "not_admin");
 
     let (off, _) = openid(&[("plinth.auth.custom_providers.enabled", "false")]).await;
-    off.get(ADMIN).service_role().await.refuses(404, "feature_disabled");
-    off.get("/authorize?provider=custom:acme").await.refuses(400, "validation_failed");
+    off.get(ADMIN)
+        .service_role()
+        .await
+        .refuses(404, "feature_disabled");
+    off.get("/authorize?provider=custom:acme")
+        .await
+        .refuses(400, "validation_failed");
 }
 
 #[tokio::test]
@@ -137,13 +153,37 @@ async fn what_a_provider_cannot_be_is_refused() {
         with(oidc.clone(), "issuer", json!("http://127.0.0.1")),
         with(oidc.clone(), "issuer", json!("not a url")),
         with(oidc.clone(), "issuer", json!(format!("https://{long}"))),
-        with(oidc.clone(), "discovery_url", json!(format!("{}/none", https(&idp)))),
-        with(oidc.clone(), "authorization_params", json!({ "state": "x" })),
-        with(oidc.clone(), "authorization_params", json!({ "Nonce": "x" })),
-        with(oidc.clone(), "authorization_params", json!({ "max_age": 7 })),
-        with(oidc.clone(), "authorization_params", json!({ "a\u{0}": "x" })),
+        with(
+            oidc.clone(),
+            "discovery_url",
+            json!(format!("{}/none", https(&idp))),
+        ),
+        with(
+            oidc.clone(),
+            "authorization_params",
+            json!({ "state": "x" }),
+        ),
+        with(
+            oidc.clone(),
+            "authorization_params",
+            json!({ "Nonce": "x" }),
+        ),
+        with(
+            oidc.clone(),
+            "authorization_params",
+            json!({ "max_age": 7 }),
+        ),
+        with(
+            oidc.clone(),
+            "authorization_params",
+            json!({ "a\u{0}": "x" }),
+        ),
         with(oidc.clone(), "attribute_mapping", json!({ "role": "x" })),
-        with(oidc.clone(), "attribute_mapping", json!({ "email_verified": true })),
+        with(
+            oidc.clone(),
+            "attribute_mapping",
+            json!({ "email_verified": true }),
+        ),
         with(oidc.clone(), "custom_claims_allowlist", json!([" "])),
         with(oauth2.clone(), "authorization_url", json!("")),
         with(oauth2.clone(), "token_url", json!(null)),
@@ -155,7 +195,11 @@ async fn what_a_provider_cannot_be_is_refused() {
     create(&api, wrong_type).await.refuses(400, "bad_json");
     idp.publish("https://another.test");
     create(&api, oidc).await.refuses(400, "validation_failed");
-    assert_eq!(api.count("select count(*) from auth.custom_oauth_providers").await, 0);
+    assert_eq!(
+        api.count("select count(*) from auth.custom_oauth_providers")
+            .await,
+        0
+    );
 }
 
 #[tokio::test]
@@ -178,7 +222,11 @@ async fn places_that_are_not_public_are_refused() {
     ] {
         let body = with(oidc_body(&idp), "issuer", json!(format!("https://{host}")));
         create(&api, body).await.refuses(400, "validation_failed");
-        let body = with(oauth2_body(&idp), "userinfo_url", json!(format!("https://{host}/u")));
+        let body = with(
+            oauth2_body(&idp),
+            "userinfo_url",
+            json!(format!("https://{host}/u")),
+        );
         create(&api, body).await.refuses(400, "validation_failed");
     }
     assert!(idp.seen("/.well-known/openid-configuration").is_empty());
@@ -189,7 +237,9 @@ async fn names_are_unique_and_their_number_may_be_limited() {
     let (api, idp) = openid(&[("plinth.auth.custom_providers.max", "1")]).await;
     create(&api, oidc_body(&idp)).await;
     let another = with(oidc_body(&idp), "identifier", json!("custom:other"));
-    create(&api, another).await.refuses(400, "over_custom_provider_quota");
+    create(&api, another)
+        .await
+        .refuses(400, "over_custom_provider_quota");
 
     let (api, idp) = openid(&[]).await;
     create(&api, oidc_body(&idp)).await;
@@ -212,18 +262,27 @@ fn give(idp: &Idp, claims: &Value) {
 #[tokio::test]
 async fn people_sign_in_through_it() {
     let (api, idp) = openid(&[]).await;
-    let body = with(oidc_body(&idp), "authorization_params", json!({ "acr_values": "high" }));
+    let body = with(
+        oidc_body(&idp),
+        "authorization_params",
+        json!({ "acr_values": "high" }),
+    );
     let body = with(body, "custom_claims_allowlist", json!(["groups"]));
     let body = with(body, "attribute_mapping", json!({ "nickname": "name" }));
     create(&api, body).await;
     give(&idp, &person(&api, &idp));
 
-    let reply = api.get("/authorize?provider=custom:acme&scopes=profile%20email").await;
+    let reply = api
+        .get("/authorize?provider=custom:acme&scopes=profile%20email")
+        .await;
     let there = landing(&reply, 302);
     assert_eq!(there.query("scope"), "openid profile email");
     assert_eq!(there.query("acr_values"), "high");
     assert_eq!(there.query("code_challenge_method"), "S256");
-    assert_eq!(there.query("redirect_uri"), "http://api.test/auth/v1/callback");
+    assert_eq!(
+        there.query("redirect_uri"),
+        "http://api.test/auth/v1/callback"
+    );
     let (_, user) = sign_in(&api, "custom:acme").await;
 
     let data = &identity(&user, "custom:acme")["identity_data"];
@@ -234,12 +293,17 @@ async fn people_sign_in_through_it() {
 
     let bad = with(person(&api, &idp), "aud", json!("else"));
     give(&idp, &bad);
-    visit(&api, "provider=custom:acme").await.refuses("server_error", "unexpected_failure");
+    visit(&api, "provider=custom:acme")
+        .await
+        .refuses("server_error", "unexpected_failure");
     let path = format!("{ADMIN}/custom:acme");
     let change = json!({ "acceptable_client_ids": ["else"] });
     api.put(&path, change).service_role().await.ok();
     sign_in(&api, "custom:acme").await;
-    api.put(&path, json!({ "enabled": false })).service_role().await.ok();
+    api.put(&path, json!({ "enabled": false }))
+        .service_role()
+        .await
+        .ok();
     let reply = api.get("/authorize?provider=custom:acme").await;
     reply.refuses(400, "validation_failed");
 }
@@ -249,7 +313,10 @@ async fn without_an_id_token_the_userinfo_endpoint_is_asked() {
     let (api, idp) = openid(&[]).await;
     create(&api, oidc_body(&idp)).await;
     idp.answer("/token", json!({ "access_token": "a" }));
-    idp.answer("/userinfo", json!({ "sub": "p1", "email": "ann@mail.dev", "email_verified": true }));
+    idp.answer(
+        "/userinfo",
+        json!({ "sub": "p1", "email": "ann@mail.dev", "email_verified": true }),
+    );
 
     let (_, user) = sign_in(&api, "custom:acme").await;
 
@@ -260,7 +327,11 @@ async fn without_an_id_token_the_userinfo_endpoint_is_asked() {
 #[tokio::test]
 async fn a_plain_oauth_provider_works_too() {
     let (api, idp) = openid(&[super::CONFIRM]).await;
-    let body = with(oauth2_body(&idp), "attribute_mapping", json!({ "sub": "id", "email": "mail" }));
+    let body = with(
+        oauth2_body(&idp),
+        "attribute_mapping",
+        json!({ "sub": "id", "email": "mail" }),
+    );
     let body = with(body, "pkce_enabled", json!(false));
     let body = with(body, "email_optional", json!(true));
     create(&api, body).await;
@@ -273,7 +344,9 @@ async fn a_plain_oauth_provider_works_too() {
     assert_eq!(user["email"], "");
     assert_eq!(idp.seen("/token")[0].field("code_verifier"), None);
     idp.answer("/userinfo", json!({ "name": "Nobody" }));
-    visit(&api, "provider=custom:old").await.refuses("server_error", "unexpected_failure");
+    visit(&api, "provider=custom:old")
+        .await
+        .refuses("server_error", "unexpected_failure");
 }
 
 #[tokio::test]
@@ -289,9 +362,21 @@ async fn id_tokens_may_be_brought() {
 
     let tokens = bring("custom:acme", &good).await.ok();
     assert_eq!(identity(&tokens["user"], "custom:acme")["id"], "p1");
-    assert_eq!(bring("custom:acme", &with(good.clone(), "aud", json!("x"))).await.status, 400);
-    bring("custom:old", &good).await.refuses(400, "validation_failed");
+    assert_eq!(
+        bring("custom:acme", &with(good.clone(), "aud", json!("x")))
+            .await
+            .status,
+        400
+    );
+    bring("custom:old", &good)
+        .await
+        .refuses(400, "validation_failed");
     let path = format!("{ADMIN}/custom:acme");
-    api.put(&path, json!({ "enabled": false })).service_role().await.ok();
-    bring("custom:acme", &good).await.refuses(400, "provider_disabled");
+    api.put(&path, json!({ "enabled": false }))
+        .service_role()
+        .await
+        .ok();
+    bring("custom:acme", &good)
+        .await
+        .refuses(400, "provider_disabled");
 }

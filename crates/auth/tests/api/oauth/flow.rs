@@ -20,14 +20,25 @@ async fn an_implicit_flow_ends_with_tokens_in_the_fragment() {
         .without_key()
         .await;
     let there = landing(&reply, 302);
-    assert!(there.url.as_str().starts_with(&format!("{}/login/oauth/authorize?", idp.url)));
+    assert!(
+        there
+            .url
+            .as_str()
+            .starts_with(&format!("{}/login/oauth/authorize?", idp.url))
+    );
     assert_eq!(there.query("client_id"), CLIENT_ID);
-    assert_eq!(there.query("redirect_uri"), "http://api.test/auth/v1/callback");
+    assert_eq!(
+        there.query("redirect_uri"),
+        "http://api.test/auth/v1/callback"
+    );
     assert_eq!(there.query("response_type"), "code");
     let state = there.query("state");
 
     let landed = landing(&come_back(&api, state).await, 302);
-    assert_eq!(landed.url.as_str().split('#').next(), Some("http://localhost:3000/in?x=1"));
+    assert_eq!(
+        landed.url.as_str().split('#').next(),
+        Some("http://localhost:3000/in?x=1")
+    );
     assert_eq!(landed.fragment("provider_token"), "gho_access");
     assert_eq!(landed.fragment("token_type"), "bearer");
     assert_eq!(landed.fragment("expires_in"), "3600");
@@ -77,7 +88,9 @@ async fn a_pkce_flow_ends_with_a_code_that_only_the_verifier_opens() {
     let tokens = exchange(VERIFIER).await.ok();
     assert_eq!(tokens["provider_token"], "gho_access");
     assert_eq!(tokens["user"]["email"], "ann@mail.dev");
-    exchange(VERIFIER).await.refuses(404, "flow_state_not_found");
+    exchange(VERIFIER)
+        .await
+        .refuses(404, "flow_state_not_found");
 }
 
 #[tokio::test]
@@ -85,7 +98,9 @@ async fn a_code_is_nothing_before_the_provider_answered() {
     let (api, _idp) = start("github", &[]).await;
     let pkce = format!("provider=github&code_challenge={CHALLENGE}&code_challenge_method=s256");
     depart(&api, &pkce).await;
-    let code = api.value("select to_jsonb(auth_code) from auth.flow_state", &[]).await;
+    let code = api
+        .value("select to_jsonb(auth_code) from auth.flow_state", &[])
+        .await;
 
     let body = json!({ "auth_code": code, "code_verifier": VERIFIER });
     let reply = api.post("/token?grant_type=pkce", body).await;
@@ -99,7 +114,10 @@ async fn what_a_provider_says_is_renewed_at_each_sign_in() {
     let (token, first) = sign_in(&api, "github").await;
     let data = json!({ "data": { "full_name": "Mine", "nick": "kept" } });
     api.put("/user", data).bearer(&token).await.ok();
-    idp.answer("/api/v3/user", json!({ "id": 7, "login": "ann", "name": "Ann Smith" }));
+    idp.answer(
+        "/api/v3/user",
+        json!({ "id": 7, "login": "ann", "name": "Ann Smith" }),
+    );
 
     let (_, again) = sign_in(&api, "github").await;
 
@@ -116,11 +134,26 @@ async fn providers_that_are_not_offered_are_refused_before_any_redirect() {
     let (api, _idp) = start("github", &[]).await;
 
     for (query, text) in [
-        ("provider=gitlab", "Unsupported provider: provider is not enabled"),
-        ("provider=nobody", "Unsupported provider: Provider nobody could not be found"),
-        ("provider=", "Unsupported provider: Provider  could not be found"),
-        ("provider=email", "Unsupported provider: Provider email could not be found"),
-        ("provider=custom:x", "Unsupported provider: custom provider custom:x not found"),
+        (
+            "provider=gitlab",
+            "Unsupported provider: provider is not enabled",
+        ),
+        (
+            "provider=nobody",
+            "Unsupported provider: Provider nobody could not be found",
+        ),
+        (
+            "provider=",
+            "Unsupported provider: Provider  could not be found",
+        ),
+        (
+            "provider=email",
+            "Unsupported provider: Provider email could not be found",
+        ),
+        (
+            "provider=custom:x",
+            "Unsupported provider: custom provider custom:x not found",
+        ),
     ] {
         let reply = api.get(&format!("/authorize?{query}")).without_key().await;
         reply.refuses_with(400, "validation_failed", text);
@@ -134,9 +167,15 @@ async fn providers_that_are_not_offered_are_refused_before_any_redirect() {
         let reply = api.get(&format!("/authorize?{query}")).without_key().await;
         reply.refuses(400, "validation_failed");
     }
-    let reply = api.get("/authorize?provider=github&invite_token=none").without_key().await;
+    let reply = api
+        .get("/authorize?provider=github&invite_token=none")
+        .without_key()
+        .await;
     reply.refuses(404, "user_not_found");
-    let reply = api.get("/authorize?provider=github&invite_token=%00").without_key().await;
+    let reply = api
+        .get("/authorize?provider=github&invite_token=%00")
+        .without_key()
+        .await;
     reply.refuses(404, "user_not_found");
     assert_eq!(api.count("select count(*) from auth.flow_state").await, 0);
 }
@@ -161,7 +200,12 @@ async fn a_target_that_is_not_listed_becomes_the_site() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
 
-    for target in ["https%3A%2F%2Fevil.test%2F", "javascript%3Aalert(1)", "%00", ""] {
+    for target in [
+        "https%3A%2F%2Fevil.test%2F",
+        "javascript%3Aalert(1)",
+        "%00",
+        "",
+    ] {
         let landed = visit(&api, &format!("provider=github&redirect_to={target}")).await;
         assert_eq!(landed.url.host_str(), Some("localhost"), "{}", landed.url);
         assert_eq!(landed.url.path(), "/");
@@ -190,22 +234,30 @@ async fn what_fails_after_the_state_is_told_where_the_flow_was_to_end() {
     idp.github(7, "ann@mail.dev", true);
 
     let state = depart(&api, "provider=github").await;
-    let reply = api.get(&format!("/callback?state={state}")).without_key().await;
+    let reply = api
+        .get(&format!("/callback?state={state}"))
+        .without_key()
+        .await;
     landing(&reply, 302).refuses("invalid_request", "bad_oauth_callback");
 
-    idp.answer("/login/oauth/access_token", json!({ "error": "bad_verification_code" }));
+    idp.answer(
+        "/login/oauth/access_token",
+        json!({ "error": "bad_verification_code" }),
+    );
     let landed = visit(&api, "provider=github").await;
     landed.refuses("server_error", "unexpected_failure");
     let text = "Unable to exchange external code: a-co";
     assert_eq!(landed.query("error_description"), text);
 
-    idp.github(7, "ann@mail.dev", true).answer_with("/api/v3/user", 500, json!({}));
+    idp.github(7, "ann@mail.dev", true)
+        .answer_with("/api/v3/user", 500, json!({}));
     let landed = visit(&api, "provider=github").await;
     landed.refuses("server_error", "unexpected_failure");
     let text = "Error getting user profile from external provider";
     assert_eq!(landed.query("error_description"), text);
 
-    idp.github(7, "ann@mail.dev", true).answer("/api/v3/user/emails", json!([]));
+    idp.github(7, "ann@mail.dev", true)
+        .answer("/api/v3/user/emails", json!([]));
     let landed = visit(&api, "provider=github").await;
     landed.refuses("server_error", "unexpected_failure");
     let text = "Error getting user email from external provider";
@@ -218,7 +270,8 @@ async fn a_provider_that_is_switched_off_meanwhile_is_not_believed() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     let state = depart(&api, "provider=github").await;
-    api.execute("update auth.flow_state set provider_type = 'gitlab'").await;
+    api.execute("update auth.flow_state set provider_type = 'gitlab'")
+        .await;
 
     let landed = landing(&come_back(&api, &state).await, 302);
 
@@ -229,7 +282,8 @@ async fn a_provider_that_is_switched_off_meanwhile_is_not_believed() {
 async fn addresses_may_be_optional() {
     let optional = ("auth.external.github.email_optional", "true");
     let (api, idp) = start("github", &[CONFIRM, optional]).await;
-    idp.github(7, "", true).answer("/api/v3/user/emails", json!([]));
+    idp.github(7, "", true)
+        .answer("/api/v3/user/emails", json!([]));
 
     let (_, user) = sign_in(&api, "github").await;
     assert_eq!(user["email"], "");
@@ -254,9 +308,12 @@ async fn the_banned_are_turned_away() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     sign_in(&api, "github").await;
-    api.execute("update auth.users set banned_until = now() + interval '1 day'").await;
+    api.execute("update auth.users set banned_until = now() + interval '1 day'")
+        .await;
 
-    visit(&api, "provider=github").await.refuses("access_denied", "user_banned");
+    visit(&api, "provider=github")
+        .await
+        .refuses("access_denied", "user_banned");
 
     api.advance(Duration::from_secs(2 * 86_400));
     sign_in(&api, "github").await;
@@ -277,7 +334,10 @@ async fn a_trigger_that_refuses_ends_in_an_error_and_leaves_nothing() {
     let landed = visit(&api, "provider=github").await;
 
     landed.refuses("server_error", "unexpected_failure");
-    assert_eq!(landed.query("error_description"), "Database error saving new user");
+    assert_eq!(
+        landed.query("error_description"),
+        "Database error saving new user"
+    );
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -305,7 +365,9 @@ async fn an_invitation_may_be_accepted_through_a_provider() {
     idp.github(7, "Ann@mail.dev", true);
     let invited = api.post("/invite", json!({ "email": "ann@mail.dev" }));
     let invited = invited.service_role().await.ok();
-    let token = api.value("select to_jsonb(confirmation_token) from auth.users", &[]).await;
+    let token = api
+        .value("select to_jsonb(confirmation_token) from auth.users", &[])
+        .await;
     let token = token.as_str().expect("a token").to_owned();
 
     idp.github(8, "other@mail.dev", true);
@@ -314,22 +376,37 @@ async fn an_invitation_may_be_accepted_through_a_provider() {
 
     idp.github(7, "Ann@mail.dev", true);
     let landed = visit(&api, &format!("provider=github&invite_token={token}")).await;
-    let user = api.get("/user").bearer(landed.fragment("access_token")).await.ok();
+    let user = api
+        .get("/user")
+        .bearer(landed.fragment("access_token"))
+        .await
+        .ok();
     assert_eq!(user["id"], invited["id"]);
     assert!(user["email_confirmed_at"].is_string());
-    assert_eq!(user["app_metadata"], json!({ "provider": "github", "providers": ["github"] }));
+    assert_eq!(
+        user["app_metadata"],
+        json!({ "provider": "github", "providers": ["github"] })
+    );
     assert!(api.audit().await.contains(&"invite_accepted".to_owned()));
 
     let path = format!("/authorize?provider=github&invite_token={token}");
-    api.get(&path).without_key().await.refuses(404, "user_not_found");
+    api.get(&path)
+        .without_key()
+        .await
+        .refuses(404, "user_not_found");
 }
 
 #[tokio::test]
 async fn an_invitation_that_ended_meanwhile_is_not_found() {
     let (api, idp) = start("github", &[CONFIRM]).await;
     idp.github(7, "ann@mail.dev", true);
-    api.post("/invite", json!({ "email": "ann@mail.dev" })).service_role().await.ok();
-    let token = api.value("select to_jsonb(confirmation_token) from auth.users", &[]).await;
+    api.post("/invite", json!({ "email": "ann@mail.dev" }))
+        .service_role()
+        .await
+        .ok();
+    let token = api
+        .value("select to_jsonb(confirmation_token) from auth.users", &[])
+        .await;
     let token = token.as_str().expect("a token").to_owned();
     let state = depart(&api, &format!("provider=github&invite_token={token}")).await;
     api.execute("delete from auth.one_time_tokens").await;

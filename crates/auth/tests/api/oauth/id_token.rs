@@ -70,9 +70,17 @@ async fn what_is_missing_is_named() {
     let error = "invalid request";
 
     refuses(&bring(&api, json!({})).await, error, "id_token required");
-    refuses(&bring(&api, json!({ "provider": "google" })).await, error, "id_token required");
+    refuses(
+        &bring(&api, json!({ "provider": "google" })).await,
+        error,
+        "id_token required",
+    );
     let text = "provider or client_id and issuer required";
-    refuses(&bring(&api, json!({ "id_token": id_token })).await, error, text);
+    refuses(
+        &bring(&api, json!({ "id_token": id_token })).await,
+        error,
+        text,
+    );
     let half = json!({ "id_token": id_token, "issuer": "x" });
     refuses(&bring(&api, half).await, error, text);
 }
@@ -93,9 +101,21 @@ async fn a_nonce_has_to_be_the_one_that_was_hashed() {
 
     refuses(&bring(&plain, "raw-nonce").await, "invalid request", both);
     refuses(&bring(&hashed, "").await, "invalid request", both);
-    refuses(&bring(&hashed, "other").await, "invalid nonce", "Nonces mismatch");
-    refuses(&bring(&hashed, &nonce_hash()).await, "invalid nonce", "Nonces mismatch");
-    refuses(&bring(&bare, "raw-nonce").await, "invalid nonce", "Nonces mismatch");
+    refuses(
+        &bring(&hashed, "other").await,
+        "invalid nonce",
+        "Nonces mismatch",
+    );
+    refuses(
+        &bring(&hashed, &nonce_hash()).await,
+        "invalid nonce",
+        "Nonces mismatch",
+    );
+    refuses(
+        &bring(&bare, "raw-nonce").await,
+        "invalid nonce",
+        "Nonces mismatch",
+    );
     bring(&hashed, "raw-nonce").await.ok();
     bring(&plain, "").await.ok();
 }
@@ -118,7 +138,10 @@ async fn a_bad_token_is_refused_whatever_is_wrong_with_it() {
     let public = idp.public_key();
     let secret = public["x"].as_str().expect("a coordinate");
     let shared = plinth_token::SigningKey::from_shared_secret(secret.as_bytes(), None);
-    let shared = shared.expect("a key").sign(&token_claims(&api, &idp)).expect("a token");
+    let shared = shared
+        .expect("a key")
+        .sign(&token_claims(&api, &idp))
+        .expect("a token");
     let encode = |text: String| data_encoding::BASE64URL_NOPAD.encode(text.as_bytes());
     let header = encode(json!({ "alg": "none", "typ": "JWT" }).to_string());
     let unsigned = format!("{header}.{}.", encode(token_claims(&api, &idp).to_string()));
@@ -144,7 +167,11 @@ async fn a_bad_token_is_refused_whatever_is_wrong_with_it() {
         refuses(&bring(&api, body).await, "invalid request", &text);
     }
     let body = json!({ "provider": "google", "id_token": signed("sub", json!("")) });
-    refuses(&bring(&api, body).await, "invalid request", "Missing sub claim in id_token");
+    refuses(
+        &bring(&api, body).await,
+        "invalid request",
+        "Missing sub claim in id_token",
+    );
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -153,7 +180,12 @@ async fn every_client_id_of_the_project_is_an_audience() {
     let ids = ("auth.external.google.client_id", "web, android ,ios");
     let (api, idp) = google(&[ids]).await;
 
-    for (audience, is_ours) in [("web", true), ("android", true), ("ios", true), ("x", false)] {
+    for (audience, is_ours) in [
+        ("web", true),
+        ("android", true),
+        ("ios", true),
+        ("x", false),
+    ] {
         let claims = with(token_claims(&api, &idp), "aud", json!(audience));
         let body = json!({ "provider": "google", "id_token": idp.sign(&claims) });
         assert_eq!(bring(&api, body).await.status == 200, is_ours, "{audience}");
@@ -177,7 +209,11 @@ async fn an_access_token_has_to_belong_to_the_id_token() {
         bring(&api, body).await
     };
 
-    refuses(&bring(&with_hash, "other").await, "invalid request", "Bad ID token");
+    refuses(
+        &bring(&with_hash, "other").await,
+        "invalid request",
+        "Bad ID token",
+    );
     bring(&with_hash, "access").await.ok();
     bring(&with_hash, "").await.ok();
     bring(&without, "other").await.ok();
@@ -221,7 +257,8 @@ async fn listed_issuers_are_taken_for_the_client_that_is_named() {
     let listed = ("plinth.auth.external.id_token_issuers", idp.url.as_str());
     let api = Api::start(&[listed]).await;
     let id_token = idp.sign(&token_claims(&api, &idp));
-    let body = |client: &str| json!({ "issuer": idp.url, "client_id": client, "id_token": id_token });
+    let body =
+        |client: &str| json!({ "issuer": idp.url, "client_id": client, "id_token": id_token });
 
     let tokens = bring(&api, body(CLIENT_ID)).await.ok();
     assert_eq!(providers(&tokens["user"]), json!([idp.url]));
@@ -241,7 +278,11 @@ async fn a_provider_that_cannot_be_reached_is_not_the_callers_fault() {
 async fn people_are_linked_as_in_the_redirect_flow() {
     let (api, idp) = google(&[CONFIRM]).await;
     let id_token = |is_verified: bool| {
-        let claims = with(token_claims(&api, &idp), "email_verified", json!(is_verified));
+        let claims = with(
+            token_claims(&api, &idp),
+            "email_verified",
+            json!(is_verified),
+        );
         json!({ "provider": "google", "id_token": idp.sign(&claims) })
     };
 
@@ -251,8 +292,11 @@ async fn people_are_linked_as_in_the_redirect_flow() {
     assert_eq!(api.mails().await.len(), 1);
     let tokens = bring(&api, id_token(true)).await.ok();
     assert!(tokens["user"]["email_confirmed_at"].is_string());
-    api.execute("update auth.users set banned_until = now() + interval '1 day'").await;
-    bring(&api, id_token(true)).await.refuses(403, "user_banned");
+    api.execute("update auth.users set banned_until = now() + interval '1 day'")
+        .await;
+    bring(&api, id_token(true))
+        .await
+        .refuses(403, "user_banned");
 }
 
 #[tokio::test]
@@ -270,7 +314,10 @@ async fn a_token_may_be_linked_to_whoever_is_signed_in() {
     assert_eq!(linked["user"]["id"], tokens["user"]["id"]);
     assert_eq!(linked["user"]["email"], "bob@mail.dev");
     assert_eq!(providers(&linked["user"]), json!(["email", "google"]));
-    link().session(&tokens).await.refuses(422, "identity_already_exists");
+    link()
+        .session(&tokens)
+        .await
+        .refuses(422, "identity_already_exists");
 }
 
 /// Being signed in links nothing by itself.
@@ -281,14 +328,22 @@ async fn without_the_wish_a_token_signs_in_only() {
     let id_token = idp.sign(&token_claims(&api, &idp));
     let body = json!({ "provider": "google", "id_token": id_token });
 
-    let signed_in = api.post("/token?grant_type=id_token", body).session(&tokens).await.ok();
+    let signed_in = api
+        .post("/token?grant_type=id_token", body)
+        .session(&tokens)
+        .await
+        .ok();
 
     assert_ne!(signed_in["user"]["id"], tokens["user"]["id"]);
 }
 
 #[tokio::test]
 async fn apple_takes_tokens_of_apps_too() {
-    let (api, idp) = start("apple", &[("plinth.auth.external.ios_bundle_id", "dev.mail.app")]).await;
+    let (api, idp) = start(
+        "apple",
+        &[("plinth.auth.external.ios_bundle_id", "dev.mail.app")],
+    )
+    .await;
     idp.publish(&idp.url);
     let claims = with(token_claims(&api, &idp), "aud", json!("dev.mail.app"));
     let claims = with(claims, "email_verified", json!("true"));

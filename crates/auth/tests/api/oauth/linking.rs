@@ -11,7 +11,10 @@ const PASSWORD: &str = "correct horse";
 
 fn spotify(idp: &Idp, id: &str, email: &str) {
     idp.answer("/api/token", json!({ "access_token": "s" }))
-        .answer("/me", json!({ "id": id, "email": email, "display_name": "S" }));
+        .answer(
+            "/me",
+            json!({ "id": id, "email": email, "display_name": "S" }),
+        );
 }
 
 async fn user_of(api: &Api, email: &str) -> Value {
@@ -43,7 +46,8 @@ async fn a_verified_address_leads_to_the_account_that_has_it() {
 async fn any_verified_address_of_the_provider_counts() {
     let (api, idp) = start("github", &[CONFIRM]).await;
     api.sign_up("ann@mail.dev", PASSWORD).await;
-    api.execute("update auth.users set email_confirmed_at = now()").await;
+    api.execute("update auth.users set email_confirmed_at = now()")
+        .await;
     idp.github(7, "x@mail.dev", true).answer(
         "/api/v3/user/emails",
         json!([
@@ -62,7 +66,8 @@ async fn any_verified_address_of_the_provider_counts() {
 async fn an_unverified_address_never_leads_to_somebody_elses_account() {
     let (api, idp) = start("spotify", &[CONFIRM]).await;
     api.sign_up("ann@mail.dev", PASSWORD).await;
-    api.execute("update auth.users set email_confirmed_at = now()").await;
+    api.execute("update auth.users set email_confirmed_at = now()")
+        .await;
     spotify(&idp, "evil", "ann@mail.dev");
 
     let landed = visit(&api, "provider=spotify").await;
@@ -95,7 +100,10 @@ async fn an_unverified_address_has_to_be_confirmed_by_mail() {
     assert_eq!(mails.len(), 1);
     let token = user_of(&api, "ann@mail.dev").await["confirmation_token"].clone();
     let token = token.as_str().expect("a token");
-    let reply = api.get(&format!("/verify?type=signup&token={token}")).without_key().await;
+    let reply = api
+        .get(&format!("/verify?type=signup&token={token}"))
+        .without_key()
+        .await;
     assert!(landing(&reply, 303).fragment.contains_key("access_token"));
     let (_, user) = sign_in(&api, "spotify").await;
     assert_eq!(user["email"], "ann@mail.dev");
@@ -134,14 +142,21 @@ async fn an_account_that_was_prepared_by_a_stranger_keeps_no_door_of_theirs() {
     reply.refuses(400, "invalid_credentials");
     let row = user_of(&api, "ann@mail.dev").await;
     assert_eq!(row["confirmation_token"], "");
-    assert_eq!(api.count("select count(*) from auth.one_time_tokens").await, 0);
+    assert_eq!(
+        api.count("select count(*) from auth.one_time_tokens").await,
+        0
+    );
 }
 
 #[tokio::test]
 async fn sessions_of_a_prepared_account_end_too() {
     let allow = ("plinth.auth.email.allow_unverified_sign_ins", "true");
     let (github, evil) = (Idp::start().await, Idp::start().await);
-    let api = start_with(&[("github", &github), ("spotify", &evil)], &[CONFIRM, allow]).await;
+    let api = start_with(
+        &[("github", &github), ("spotify", &evil)],
+        &[CONFIRM, allow],
+    )
+    .await;
     spotify(&evil, "evil", "ann@mail.dev");
     let (evil_token, _) = sign_in(&api, "spotify").await;
     github.github(7, "ann@mail.dev", true);
@@ -149,7 +164,10 @@ async fn sessions_of_a_prepared_account_end_too() {
     let (_, user) = sign_in(&api, "github").await;
 
     assert_eq!(providers(&user), json!(["github"]));
-    api.get("/user").bearer(&evil_token).await.refuses(403, "session_not_found");
+    api.get("/user")
+        .bearer(&evil_token)
+        .await
+        .refuses(403, "session_not_found");
 }
 
 /// A stranger's own account says, in an identity that nobody vouches for, that it has the
@@ -187,7 +205,10 @@ async fn vouching_for_one_address_confirms_no_other() {
 
     assert_eq!(user["email"], "evil@mail.dev");
     assert_eq!(user_of(&api, "ann@mail.dev").await, Value::Null);
-    assert_eq!(api.count("select count(*) from auth.one_time_tokens").await, 0);
+    assert_eq!(
+        api.count("select count(*) from auth.one_time_tokens").await,
+        0
+    );
 }
 
 #[tokio::test]
@@ -223,5 +244,9 @@ async fn several_accounts_with_the_address_are_an_error() {
     let landed = visit(&api, "provider=github").await;
 
     landed.refuses("server_error", "unexpected_failure");
-    assert!(landed.query("error_description").starts_with("Multiple accounts"));
+    assert!(
+        landed
+            .query("error_description")
+            .starts_with("Multiple accounts")
+    );
 }

@@ -40,16 +40,26 @@ async fn an_identity_is_added_whatever_its_address() {
     let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
     let token = tokens["access_token"].as_str().expect("a token");
 
-    let reply = api.get("/user/identities/authorize?provider=github").bearer(token).await;
+    let reply = api
+        .get("/user/identities/authorize?provider=github")
+        .bearer(token)
+        .await;
     assert!(landing(&reply, 302).url.as_str().starts_with(&idp.url));
     let state = depart(&api, token).await;
     let landed = landing(&come_back(&api, &state).await, 302);
 
-    let user = api.get("/user").bearer(landed.fragment("access_token")).await.ok();
+    let user = api
+        .get("/user")
+        .bearer(landed.fragment("access_token"))
+        .await
+        .ok();
     assert_eq!(user["id"], tokens["user"]["id"]);
     assert_eq!(user["email"], "ann@mail.dev");
     assert_eq!(providers(&user), json!(["email", "github"]));
-    assert_eq!(user["app_metadata"]["providers"], json!(["email", "github"]));
+    assert_eq!(
+        user["app_metadata"]["providers"],
+        json!(["email", "github"])
+    );
     assert!(user["user_metadata"].get("user_name").is_none());
     assert!(api.audit().await.contains(&"identity_linked".to_owned()));
     // From now on it is a way in.
@@ -121,12 +131,19 @@ async fn anonymous_people_get_a_name_by_linking() {
     let state = depart(&api, token).await;
     let landed = landing(&come_back(&api, &state).await, 302);
 
-    let user = api.get("/user").bearer(landed.fragment("access_token")).await.ok();
+    let user = api
+        .get("/user")
+        .bearer(landed.fragment("access_token"))
+        .await
+        .ok();
     assert_eq!(user["id"], tokens["user"]["id"]);
     assert_eq!(user["email"], "ann@mail.dev");
     assert_eq!(user["is_anonymous"], false);
     assert!(user["email_confirmed_at"].is_string());
-    assert_eq!(user["app_metadata"], json!({ "provider": "github", "providers": ["github"] }));
+    assert_eq!(
+        user["app_metadata"],
+        json!({ "provider": "github", "providers": ["github"] })
+    );
 }
 
 #[tokio::test]

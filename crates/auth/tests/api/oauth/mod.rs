@@ -36,7 +36,9 @@ async fn start_with(providers: &[(&str, &Idp)], more: &[(&str, &str)]) -> Api {
         .iter()
         .flat_map(|(name, idp)| settings(name, &idp.url))
         .collect();
-    let own = own.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let own = own
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()));
     let all: Vec<(&str, &str)> = own.chain(more.iter().copied()).collect();
     Api::start(&all).await
 }
@@ -121,10 +123,17 @@ async fn sign_in(api: &Api, provider: &str) -> (String, Value) {
 fn identity<'a>(user: &'a Value, provider: &str) -> &'a Value {
     let identities = user["identities"].as_array().expect("identities");
     let mut found = identities.iter().filter(|one| one["provider"] == provider);
-    found.next().unwrap_or_else(|| panic!("no {provider}: {user}"))
+    found
+        .next()
+        .unwrap_or_else(|| panic!("no {provider}: {user}"))
 }
 
 fn providers(user: &Value) -> Value {
     let identities = user["identities"].as_array().expect("identities");
-    json!(identities.iter().map(|one| one["provider"].clone()).collect::<Vec<_>>())
+    json!(
+        identities
+            .iter()
+            .map(|one| one["provider"].clone())
+            .collect::<Vec<_>>()
+    )
 }

@@ -27,7 +27,10 @@ fn apple(api: &Api, idp: &Idp) {
 async fn apple_posts_a_form_and_tells_the_name_once() {
     let (api, idp) = start("apple", &[]).await;
     apple(&api, &idp);
-    let reply = api.get("/authorize?provider=apple&prompt=login").without_key().await;
+    let reply = api
+        .get("/authorize?provider=apple&prompt=login")
+        .without_key()
+        .await;
     let there = landing(&reply, 302);
     assert_eq!(there.query("response_mode"), "form_post");
     assert_eq!(there.query("scope"), "email name");
@@ -35,21 +38,35 @@ async fn apple_posts_a_form_and_tells_the_name_once() {
 
     let user = "%7B%22name%22%3A%7B%22firstName%22%3A%22Ann%22%2C%22lastName%22%3A%22Lee%22%7D%7D";
     let form = format!("state={}&code=c&user={user}", there.query("state"));
-    let reply = api.call(http::Method::POST, "/callback").form(&form).without_key().await;
+    let reply = api
+        .call(http::Method::POST, "/callback")
+        .form(&form)
+        .without_key()
+        .await;
     let landed = landing(&reply, 302);
 
     assert_eq!(landed.fragment("provider_token"), "a");
     assert_eq!(landed.fragment("provider_refresh_token"), "r");
-    let user = api.get("/user").bearer(landed.fragment("access_token")).await.ok();
+    let user = api
+        .get("/user")
+        .bearer(landed.fragment("access_token"))
+        .await
+        .ok();
     assert_eq!(user["email"], "x@relay.test");
     assert_eq!(user["user_metadata"]["full_name"], "Ann Lee");
-    assert_eq!(user["user_metadata"]["custom_claims"], json!({ "is_private_email": true }));
+    assert_eq!(
+        user["user_metadata"]["custom_claims"],
+        json!({ "is_private_email": true })
+    );
     let exchange = &idp.seen("/token")[0];
     assert_eq!(exchange.authorization, "");
     assert_eq!(exchange.field("client_id"), Some(CLIENT_ID));
     assert_eq!(exchange.field("client_secret"), Some(CLIENT_SECRET));
     assert_eq!(exchange.field("grant_type"), Some("authorization_code"));
-    assert_eq!(exchange.field("redirect_uri"), Some("http://api.test/auth/v1/callback"));
+    assert_eq!(
+        exchange.field("redirect_uri"),
+        Some("http://api.test/auth/v1/callback")
+    );
 
     // The second time the form has no name; the first one stays.
     let (_, again) = sign_in(&api, "apple").await;
@@ -64,7 +81,10 @@ async fn a_name_that_is_no_json_does_no_harm() {
         let state = depart(&api, "provider=apple").await;
         let form = format!("state={state}&code=c&user={user}");
         let reply = api.call(http::Method::POST, "/callback").form(&form).await;
-        assert!(!landing(&reply, 302).fragment("access_token").is_empty(), "{user}");
+        assert!(
+            !landing(&reply, 302).fragment("access_token").is_empty(),
+            "{user}"
+        );
     }
 }
 
@@ -72,24 +92,39 @@ async fn a_name_that_is_no_json_does_no_harm() {
 async fn x_is_asked_with_a_verifier_of_ours() {
     let lifetime = ("plinth.auth.external.flow_lifetime", "10m");
     let (api, idp) = start("x", &[lifetime]).await;
-    idp.answer("/2/oauth2/token", json!({ "access_token": "a" })).answer(
-        "/2/users/me",
-        json!({ "data": { "id": "1", "username": "ann", "confirmed_email": "ann@mail.dev" } }),
-    );
+    idp.answer("/2/oauth2/token", json!({ "access_token": "a" }))
+        .answer(
+            "/2/users/me",
+            json!({ "data": { "id": "1", "username": "ann", "confirmed_email": "ann@mail.dev" } }),
+        );
     let reply = api.get("/authorize?provider=x").without_key().await;
     let there = landing(&reply, 302);
     assert_eq!(there.query("code_challenge_method"), "S256");
 
     let landed = landing(&come_back(&api, there.query("state")).await, 302);
 
-    assert!(!landed.fragment("access_token").is_empty(), "{}", landed.url);
+    assert!(
+        !landed.fragment("access_token").is_empty(),
+        "{}",
+        landed.url
+    );
     let exchange = &idp.seen("/2/oauth2/token")[0];
     let verifier = exchange.field("code_verifier").expect("a verifier");
     let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, verifier.as_bytes());
-    assert_eq!(BASE64URL_NOPAD.encode(hash.as_ref()), there.query("code_challenge"));
+    assert_eq!(
+        BASE64URL_NOPAD.encode(hash.as_ref()),
+        there.query("code_challenge")
+    );
     let basic = format!("{CLIENT_ID}:our+secret+%26+more");
-    assert_eq!(exchange.authorization, format!("Basic {}", BASE64.encode(basic.as_bytes())));
-    assert_eq!(api.count("select count(*) from auth.oauth_client_states").await, 0);
+    assert_eq!(
+        exchange.authorization,
+        format!("Basic {}", BASE64.encode(basic.as_bytes()))
+    );
+    assert_eq!(
+        api.count("select count(*) from auth.oauth_client_states")
+            .await,
+        0
+    );
 
     let state = depart(&api, "provider=x").await;
     api.advance(Duration::from_secs(301));
@@ -102,12 +137,14 @@ async fn x_is_asked_with_a_verifier_of_ours() {
     landed.refuses("server_error", "oauth_client_state_not_found");
 
     let state = depart(&api, "provider=x").await;
-    api.execute("update auth.oauth_client_states set provider_type = 'github'").await;
+    api.execute("update auth.oauth_client_states set provider_type = 'github'")
+        .await;
     let landed = landing(&come_back(&api, &state).await, 302);
     landed.refuses("invalid_request", "oauth_invalid_state");
 
     let state = depart(&api, "provider=x").await;
-    api.execute("update auth.flow_state set oauth_client_state_id = null").await;
+    api.execute("update auth.flow_state set oauth_client_state_id = null")
+        .await;
     let landed = landing(&come_back(&api, &state).await, 302);
     landed.refuses("invalid_request", "oauth_invalid_state");
 }
@@ -115,9 +152,15 @@ async fn x_is_asked_with_a_verifier_of_ours() {
 #[tokio::test]
 async fn a_provider_that_refuses_the_header_gets_the_secret_in_the_body() {
     let (api, idp) = start("discord", &[]).await;
-    idp.answer_with("/api/oauth2/token", 401, json!({ "error": "invalid_client" }));
+    idp.answer_with(
+        "/api/oauth2/token",
+        401,
+        json!({ "error": "invalid_client" }),
+    );
 
-    visit(&api, "provider=discord").await.refuses("server_error", "unexpected_failure");
+    visit(&api, "provider=discord")
+        .await
+        .refuses("server_error", "unexpected_failure");
 
     let exchanges = idp.seen("/api/oauth2/token");
     assert_eq!(exchanges.len(), 2);
@@ -136,12 +179,18 @@ async fn facebook_is_shown_a_proof_and_twitch_our_name() {
         .answer("/me", json!({ "id": "1", "email": "ann@mail.dev" }));
     twitch
         .answer("/oauth2/token", json!({ "access_token": "t" }))
-        .answer("/helix/users", json!({ "data": [{ "id": "2", "email": "bob@mail.dev" }] }));
+        .answer(
+            "/helix/users",
+            json!({ "data": [{ "id": "2", "email": "bob@mail.dev" }] }),
+        );
 
     sign_in(&api, "facebook").await;
     let seen = &facebook.seen("/me")[0];
     assert_eq!(seen.authorization, "Bearer a");
-    assert_eq!(seen.field("fields"), Some("email,first_name,last_name,name,picture"));
+    assert_eq!(
+        seen.field("fields"),
+        Some("email,first_name,last_name,name,picture")
+    );
     assert_eq!(seen.field("appsecret_proof").map(str::len), Some(64));
     sign_in(&api, "twitch").await;
     let seen = &twitch.seen("/helix/users")[0];
@@ -158,20 +207,29 @@ async fn workos_tells_the_profile_with_the_token() {
             "id": "p", "email": "ann@mail.dev", "first_name": "Ann", "connection_id": "c",
         } }),
     );
-    let reply = api.get("/authorize?provider=workos&connection=c&workos_provider=g").await;
+    let reply = api
+        .get("/authorize?provider=workos&connection=c&workos_provider=g")
+        .await;
     let there = landing(&reply, 302);
     assert_eq!(there.query("connection"), "c");
     assert_eq!(there.query("provider"), "g");
 
     let (_, user) = sign_in(&api, "workos").await;
 
-    assert_eq!(user["user_metadata"]["custom_claims"], json!({ "connection_id": "c" }));
+    assert_eq!(
+        user["user_metadata"]["custom_claims"],
+        json!({ "connection_id": "c" })
+    );
 }
 
 #[tokio::test]
 async fn keycloak_is_wherever_the_project_says() {
     let (api, idp) = start("keycloak", &[]).await;
-    idp.answer("/protocol/openid-connect/token", json!({ "access_token": "a" })).answer(
+    idp.answer(
+        "/protocol/openid-connect/token",
+        json!({ "access_token": "a" }),
+    )
+    .answer(
         "/protocol/openid-connect/userinfo",
         json!({ "sub": "k", "email": "ann@mail.dev", "email_verified": true, "team": "x" }),
     );
@@ -179,7 +237,10 @@ async fn keycloak_is_wherever_the_project_says() {
     let (_, user) = sign_in(&api, "keycloak").await;
 
     assert_eq!(user["user_metadata"]["iss"], idp.url);
-    assert_eq!(user["user_metadata"]["custom_claims"], json!({ "team": "x" }));
+    assert_eq!(
+        user["user_metadata"]["custom_claims"],
+        json!({ "team": "x" })
+    );
     let nowhere = Api::start(&[
         ("auth.external.keycloak.enabled", "true"),
         ("auth.external.keycloak.client_id", "x"),
@@ -195,7 +256,9 @@ async fn azure_is_believed_by_its_id_token_alone() {
     let (api, idp) = start("azure", &[]).await;
     idp.publish(&idp.url);
     idp.answer("/oauth2/v2.0/token", json!({ "access_token": "a" }));
-    visit(&api, "provider=azure").await.refuses("server_error", "unexpected_failure");
+    visit(&api, "provider=azure")
+        .await
+        .refuses("server_error", "unexpected_failure");
 
     let now = api.now().unix_timestamp();
     let id_token = |edov: bool| {
@@ -214,28 +277,43 @@ async fn azure_is_believed_by_its_id_token_alone() {
 #[tokio::test]
 async fn twitter_speaks_the_first_oauth() {
     let (api, idp) = start("twitter", &[]).await;
-    idp.answer("/oauth/request_token", json!("oauth_token=rt&oauth_token_secret=rs"))
-        .answer("/oauth/access_token", json!("oauth_token=at&oauth_token_secret=as"))
-        .answer(
-            "/1.1/account/verify_credentials.json",
-            json!({ "id_str": "1", "screen_name": "ann", "email": "ann@mail.dev" }),
-        );
+    idp.answer(
+        "/oauth/request_token",
+        json!("oauth_token=rt&oauth_token_secret=rs"),
+    )
+    .answer(
+        "/oauth/access_token",
+        json!("oauth_token=at&oauth_token_secret=as"),
+    )
+    .answer(
+        "/1.1/account/verify_credentials.json",
+        json!({ "id_str": "1", "screen_name": "ann", "email": "ann@mail.dev" }),
+    );
 
     let begin = async || {
         let reply = api.get("/authorize?provider=twitter").without_key().await;
         let there = landing(&reply, 302);
         assert_eq!(there.query("oauth_token"), "rt");
-        let id = api.value("select to_jsonb(id) from auth.flow_state limit 1", &[]).await;
+        let id = api
+            .value("select to_jsonb(id) from auth.flow_state limit 1", &[])
+            .await;
         id.as_str().expect("an id").to_owned()
     };
     let state = begin().await;
     let asked = &idp.seen("/oauth/request_token")[0].authorization;
-    assert!(asked.contains(&format!("state%253D{state}")) || asked.contains(&format!("state%3D{state}")));
+    assert!(
+        asked.contains(&format!("state%253D{state}"))
+            || asked.contains(&format!("state%3D{state}"))
+    );
     let path = format!("/callback?state={state}&oauth_token=rt&oauth_verifier=v");
     let landed = landing(&api.get(&path).without_key().await, 302);
 
     assert_eq!(landed.fragment("provider_token"), "at");
-    assert!(idp.seen("/oauth/access_token")[0].authorization.contains("oauth_verifier=\"v\""));
+    assert!(
+        idp.seen("/oauth/access_token")[0]
+            .authorization
+            .contains("oauth_verifier=\"v\"")
+    );
     let profile = &idp.seen("/1.1/account/verify_credentials.json")[0];
     assert_eq!(profile.field("include_email"), Some("true"));
     assert!(profile.authorization.contains("oauth_token=\"at\""));

@@ -18,15 +18,22 @@ async fn two_ways_in(email: &str, more: &[(&str, &str)]) -> (Api, Idp, Value) {
 
 async fn link(api: &Api, idp: &Idp, tokens: &Value, id: u64, email: &str, is_verified: bool) {
     idp.github(id, email, is_verified);
-    let reply = api.get("/user/identities/authorize?provider=github").session(tokens).await;
+    let reply = api
+        .get("/user/identities/authorize?provider=github")
+        .session(tokens)
+        .await;
     let state = landing(&reply, 302).query("state").to_owned();
     landing(&come_back(api, &state).await, 302);
 }
 
 async fn unlink(api: &Api, tokens: &Value, provider: &str) -> Reply {
     let user = api.get("/user").session(tokens).await.ok();
-    let id = identity(&user, provider)["identity_id"].as_str().expect("an id");
-    api.delete(&format!("/user/identities/{id}")).session(tokens).await
+    let id = identity(&user, provider)["identity_id"]
+        .as_str()
+        .expect("an id");
+    api.delete(&format!("/user/identities/{id}"))
+        .session(tokens)
+        .await
 }
 
 #[tokio::test]
@@ -40,8 +47,14 @@ async fn an_identity_goes_and_the_account_stays() {
     assert_eq!(user["email"], "ann@mail.dev");
     assert!(user["email_confirmed_at"].is_string());
     assert_eq!(providers(&user), json!(["email"]));
-    assert_eq!(user["app_metadata"], json!({ "provider": "email", "providers": ["email"] }));
-    assert_eq!(api.audit().await.last().map(String::as_str), Some("identity_unlinked"));
+    assert_eq!(
+        user["app_metadata"],
+        json!({ "provider": "email", "providers": ["email"] })
+    );
+    assert_eq!(
+        api.audit().await.last().map(String::as_str),
+        Some("identity_unlinked")
+    );
     // Whoever had that identity starts anew.
     let (_, other) = sign_in(&api, "github").await;
     assert_ne!(other["id"], user["id"]);
@@ -62,7 +75,10 @@ async fn the_last_identity_stays() {
 async fn two_requests_at_once_leave_one_identity() {
     let (api, _idp, tokens) = two_ways_in("other@mail.dev", &[]).await;
 
-    let (one, other) = tokio::join!(unlink(&api, &tokens, "github"), unlink(&api, &tokens, "email"));
+    let (one, other) = tokio::join!(
+        unlink(&api, &tokens, "github"),
+        unlink(&api, &tokens, "email")
+    );
 
     let mut statuses = [one.status.as_u16(), other.status.as_u16()];
     statuses.sort_unstable();
@@ -75,7 +91,9 @@ async fn only_ones_own_identities_can_be_named() {
     let (api, idp, tokens) = two_ways_in("other@mail.dev", &[]).await;
     idp.github(8, "bob@mail.dev", true);
     let (_, bob) = sign_in(&api, "github").await;
-    let bobs = identity(&bob, "github")["identity_id"].as_str().expect("an id");
+    let bobs = identity(&bob, "github")["identity_id"]
+        .as_str()
+        .expect("an id");
 
     let nil = uuid::Uuid::nil().to_string();
     for (id, status, code) in [
@@ -84,14 +102,25 @@ async fn only_ones_own_identities_can_be_named() {
         ("7", 404, "validation_failed"),
         ("%00", 404, "validation_failed"),
     ] {
-        let reply = api.delete(&format!("/user/identities/{id}")).session(&tokens).await;
+        let reply = api
+            .delete(&format!("/user/identities/{id}"))
+            .session(&tokens)
+            .await;
         reply.refuses(status, code);
     }
     let path = format!("/user/identities/{nil}");
     api.delete(&path).await.refuses(401, "no_authorization");
-    let reply = api.delete(&path).session(&tokens).header("x-jwt-aud", "else").await;
+    let reply = api
+        .delete(&path)
+        .session(&tokens)
+        .header("x-jwt-aud", "else")
+        .await;
     reply.refuses(403, "unexpected_audience");
-    let reply = api.delete(&path).session(&tokens).header("x-jwt-aud", "authenticated").await;
+    let reply = api
+        .delete(&path)
+        .session(&tokens)
+        .header("x-jwt-aud", "authenticated")
+        .await;
     reply.refuses(422, "identity_not_found");
     assert_eq!(api.count("select count(*) from auth.identities").await, 3);
 }
@@ -112,7 +141,10 @@ async fn another_address_takes_its_place_and_pending_tokens_are_void() {
     let (api, _idp, tokens) = two_ways_in("other@mail.dev", &[CONFIRM_LATER]).await;
     let change = json!({ "email": "third@mail.dev" });
     api.put("/user", change).session(&tokens).await.ok();
-    assert_ne!(api.count("select count(*) from auth.one_time_tokens").await, 0);
+    assert_ne!(
+        api.count("select count(*) from auth.one_time_tokens").await,
+        0
+    );
 
     unlink(&api, &tokens, "email").await.ok();
 
@@ -121,7 +153,10 @@ async fn another_address_takes_its_place_and_pending_tokens_are_void() {
     assert!(user["email_confirmed_at"].is_string());
     assert!(user.get("new_email").is_none());
     assert_eq!(providers(&user), json!(["github"]));
-    assert_eq!(api.count("select count(*) from auth.one_time_tokens").await, 0);
+    assert_eq!(
+        api.count("select count(*) from auth.one_time_tokens").await,
+        0
+    );
 }
 
 /// Addresses count as confirmed at once, as everywhere in these tests.
@@ -140,7 +175,10 @@ async fn an_address_that_nobody_vouches_for_is_not_confirmed() {
     let verified = all.iter().find(|one| one["id"] == "1").expect("the first");
     let id = verified["identity_id"].as_str().expect("an id");
 
-    api.delete(&format!("/user/identities/{id}")).session(&tokens).await.ok();
+    api.delete(&format!("/user/identities/{id}"))
+        .session(&tokens)
+        .await
+        .ok();
 
     let user = api.get("/user").session(&tokens).await.ok();
     assert_eq!(user["email"], "unproved@mail.dev");
