@@ -3,6 +3,7 @@
 use axum::Json;
 use plinth_project::ServiceTransaction;
 use serde_json::json;
+use time::Duration;
 use uuid::Uuid;
 
 use super::{
@@ -50,8 +51,10 @@ pub(crate) async fn create(
         is_sso_user: false,
     };
     let user = insert(&context, &mut db, new, &changes).await?;
-    for contact in changes.contacts() {
-        accounts::put_identity(&mut db, &user, &contact, false, context.now).await?;
+    // A moment apart, since identities are listed by age.
+    let moments = (0..).map(|moment| context.now + Duration::microseconds(moment));
+    for (contact, now) in changes.contacts().iter().zip(moments) {
+        accounts::put_identity(&mut db, &user, contact, false, now).await?;
     }
     let traits = json!({
         "user_id": id, "user_email": user.email, "user_phone": user.phone,

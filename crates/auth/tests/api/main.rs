@@ -1,13 +1,20 @@
 //! The auth service against a real Postgres, request by request.
 
+mod admin;
+mod admin_list;
+mod audit;
 mod captcha;
 mod cleanup;
+mod discovery;
 mod hooks;
 mod limits;
+mod links;
 mod logout;
 mod mail;
 mod mailbox;
 mod oauth;
+mod oauth_clients;
+mod oauth_server;
 mod one_time_tokens;
 mod otp;
 mod password_grant;
