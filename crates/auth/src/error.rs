@@ -123,6 +123,14 @@ impl AuthError {
     pub fn code(&self) -> Code {
         self.code
     }
+
+    /// What the log is told of a failure of ours.
+    pub(crate) fn cause(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Internal(cause) => Some(cause),
+            _ => None,
+        }
+    }
 }
 
 /// What was sent is good JSON, and yet no column can hold it.

@@ -6,6 +6,7 @@
 
 mod data;
 mod deliver;
+mod dns;
 mod hook;
 mod kind;
 mod link;
@@ -150,7 +151,9 @@ pub(crate) async fn notify(
     let is_guarded = db.execute("savepoint notice", &[]).await.is_ok();
     if let Err(error) = deliver(context, db, outgoing).await {
         let template = kind.template();
-        tracing::warn!(template, user.id = %user.id, "the notice {template} was not sent: {error}");
+        // Not its text, which may name the address.
+        let reason = error.cause().unwrap_or(error.code().as_str());
+        tracing::warn!(template, user.id = %user.id, "the notice {template} was not sent: {reason}");
         if is_guarded {
             _ = db.execute("rollback to savepoint notice", &[]).await;
         }

@@ -132,8 +132,10 @@ fn after_element<'a>(rest: &'a str, name: &str) -> &'a str {
 /// The value of a quoted attribute.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let lower = tag.to_ascii_lowercase();
-    let at = lower.find(&format!(" {name}="))? + name.len() + 2;
-    let value = tag.get(at..)?;
+    let start = format!("{name}=");
+    let mut places = lower.match_indices(&start).map(|(at, _)| at);
+    let at = places.find(|at| lower[..*at].ends_with(char::is_whitespace))?;
+    let value = tag.get(at + start.len()..)?;
     let quote = value.chars().next()?;
     let value = match quote {
         '"' | '\'' => value[1..].split(quote).next()?,
@@ -236,7 +238,7 @@ mod tests {
     #[test]
     fn a_link_that_says_where_it_leads_is_not_repeated() {
         check(
-            "<a href=\"https://a.test\">https://a.test</a>",
+            "<a\n  data-href='x'\n  href=\"https://a.test\">https://a.test</a>",
             "https://a.test",
             &["https://a.test"],
         );

@@ -1,5 +1,6 @@
 //! Whom the project may write to (auth contract §7.3).
 
+use super::dns::{Mail, Resolver};
 use crate::{AuthError, config::MailConfig, error::Code};
 
 /// Addresses that people type to get past a form.
@@ -29,6 +30,20 @@ const DEAD_DOMAINS: &[&str] = &[
 
 const DEAD_ENDINGS: &[&str] = &[".test", ".example", ".invalid", ".local", ".localhost"];
 
+/// The largest, which need not be asked for.
+const KNOWN_DOMAINS: &[&str] = &[
+    "gmail.com",
+    "yahoo.com",
+    "hotmail.com",
+    "outlook.com",
+    "icloud.com",
+    "aol.com",
+    "live.com",
+    "msn.com",
+    "me.com",
+    "mail.ru",
+];
+
 /// So many characters a name has there at least.
 const SHORTEST_GMAIL_NAME: usize = 6;
 
@@ -53,7 +68,8 @@ pub(super) async fn check_reachable(config: &MailConfig, address: &str) -> Resul
     if !config.is_validation_extended {
         return Ok(());
     }
-    match is_plausible(address) {
+    let is_reachable = is_plausible(address) && gets_mail(config, address).await;
+    match is_reachable {
         true => Ok(()),
         false => Err(AuthError::new(
             400,
@@ -61,6 +77,25 @@ pub(super) async fn check_reachable(config: &MailConfig, address: &str) -> Resul
             format!("Email address \"{address}\" is invalid"),
         )),
     }
+}
+
+/// Whether the domain exists, and its mail is not taken by somebody whom the project shuns. Where
+/// nobody can tell, the address gets the benefit of the doubt.
+async fn gets_mail(config: &MailConfig, address: &str) -> bool {
+    let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain);
+    if KNOWN_DOMAINS.contains(&domain) {
+        return true;
+    }
+    match Resolver::of_this_machine().await.mail_of(domain).await {
+        Mail::Taken(hosts) => !hosts.iter().any(|host| is_blocked(config, host)),
+        Mail::Nowhere => false,
+        Mail::Unknown => true,
+    }
+}
+
+fn is_blocked(config: &MailConfig, host: &str) -> bool {
+    let mut blocked = config.blocked_mail_servers.iter();
+    blocked.any(|name| name.trim_end_matches('.').eq_ignore_ascii_case(host))
 }
 
 fn without_label(address: &str) -> String {

@@ -44,7 +44,11 @@ pub(super) async fn send(
         let text = format!("Email address \"{}\" is invalid", message.to);
         AuthError::new(400, Code::EmailAddressInvalid, text)
     })?;
-    let failed = |error: Failure| AuthError::internal(message.kind.failure(), error);
+    let failed = |error: Failure| {
+        // Servers repeat whom they refuse, and logs hold no addresses.
+        let cause = error.to_string().replace(&message.to, "<recipient>");
+        AuthError::internal(message.kind.failure(), cause)
+    };
     let letter = letter(context, config, to, message).map_err(failed)?;
     let transport = context.state.mail.server.get(context, config);
     let transport = transport.map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::BytesMut;
@@ -44,7 +44,20 @@ pub(super) async fn choose(context: &Context, kind: Kind) -> Chosen {
     let body = match mail.templates.get(kind.template()) {
         None => None,
         Some(TemplateSource::Text(text)) => parse(kind, "body", text).map(Arc::new),
-        Some(TemplateSource::Url(address)) => fetched(context, kind, address).await,
+        Some(TemplateSource::Url(address)) => {
+            let fetch = Fetch {
+                client: context.service.http(),
+                site_url: context.config.site_url.as_str(),
+                timeout: context.config.http_timeout,
+                now: context.now,
+            };
+            context
+                .state
+                .mail
+                .templates
+                .get(&fetch, kind, address)
+                .await
+        }
     };
     Chosen {
         subject: subject.and_then(|text| parse(kind, "subject", text)),
@@ -66,73 +79,76 @@ fn parse(kind: Kind, what: &str, text: &str) -> Option<Template> {
         .ok()
 }
 
-/// One that was fetched lately, or a new one; an old one while no new one can be had.
-async fn fetched(context: &Context, kind: Kind, address: &str) -> Option<Arc<Template>> {
-    let cache = &context.state.mail.templates;
-    let known = cache.get(address);
-    if let Some(entry) = known.as_ref().filter(|entry| context.now < entry.due) {
-        return entry.template.clone();
-    }
-    let fresh = match fetch(context, address).await {
-        Ok(text) => parse(kind, "body", &text).map(Arc::new),
-        Err(reason) => {
-            let template = kind.template();
-            tracing::warn!(
-                template,
-                "the mail {template} could not be fetched: {reason}"
-            );
-            None
-        }
-    };
-    let wait = if fresh.is_some() {
-        MAX_AGE
-    } else {
-        RETRY_AFTER
-    };
-    let template = fresh.or_else(|| known.and_then(|entry| entry.template));
-    let entry = Entry {
-        template: template.clone(),
-        due: context.now + wait,
-    };
-    cache.put(address, entry);
-    template
+/// What fetching takes.
+struct Fetch<'a> {
+    client: &'a reqwest::Client,
+    site_url: &'a str,
+    timeout: std::time::Duration,
+    now: OffsetDateTime,
 }
 
-/// A path is taken to be below the site.
-async fn fetch(context: &Context, address: &str) -> Result<String, String> {
-    let url = match address.starts_with("http://") || address.starts_with("https://") {
-        true => address.to_owned(),
-        false => {
-            let site = context.config.site_url.as_str().trim_end_matches('/');
-            format!("{site}/{}", address.trim_start_matches('/'))
+impl Fetch<'_> {
+    /// A path is taken to be below the site.
+    async fn fetch(&self, address: &str) -> Result<String, String> {
+        let url = match address.starts_with("http://") || address.starts_with("https://") {
+            true => address.to_owned(),
+            false => {
+                let site = self.site_url.trim_end_matches('/');
+                format!("{site}/{}", address.trim_start_matches('/'))
+            }
+        };
+        let request = self.client.get(url).timeout(self.timeout);
+        let mut response = request.send().await.map_err(|error| error.to_string())?;
+        if response.status() != http::StatusCode::OK {
+            return Err(format!("the answer was {}", response.status()));
         }
-    };
-    let request = context.service.http().get(url);
-    let request = request.timeout(context.config.http_timeout);
-    let mut response = request.send().await.map_err(|error| error.to_string())?;
-    if response.status() != http::StatusCode::OK {
-        return Err(format!("the answer was {}", response.status()));
-    }
-    let mut text = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| error.to_string())? {
-        text.extend_from_slice(&chunk);
-        if text.len() > MAX_BYTES {
-            return Err(format!("it is longer than {MAX_BYTES} bytes"));
+        let mut text = BytesMut::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| error.to_string())? {
+            text.extend_from_slice(&chunk);
+            if text.len() > MAX_BYTES {
+                return Err(format!("it is longer than {MAX_BYTES} bytes"));
+            }
         }
+        String::from_utf8(text.to_vec()).map_err(|_| "it is not UTF-8".to_owned())
     }
-    String::from_utf8(text.to_vec()).map_err(|_| "it is not UTF-8".to_owned())
 }
 
 impl Fetched {
-    fn get(&self, address: &str) -> Option<Entry> {
-        self.lock().get(address).cloned()
-    }
-
-    fn put(&self, address: &str, entry: Entry) {
+    /// One that was fetched lately, or a new one; an old one while no new one can be had.
+    async fn get(&self, fetch: &Fetch<'_>, kind: Kind, address: &str) -> Option<Arc<Template>> {
+        let known = self.lock().get(address).cloned();
+        if let Some(entry) = known.as_ref().filter(|entry| fetch.now < entry.due) {
+            return entry.template.clone();
+        }
+        let fresh = match fetch.fetch(address).await {
+            Ok(text) => parse(kind, "body", &text).map(Arc::new),
+            Err(reason) => {
+                let template = kind.template();
+                tracing::warn!(
+                    template,
+                    "the mail {template} could not be fetched: {reason}"
+                );
+                None
+            }
+        };
+        let wait = if fresh.is_some() {
+            MAX_AGE
+        } else {
+            RETRY_AFTER
+        };
+        let template = fresh.or_else(|| known.and_then(|entry| entry.template));
+        let entry = Entry {
+            template: template.clone(),
+            due: fetch.now + wait,
+        };
         self.lock().insert(address.to_owned(), entry);
+        template
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;
