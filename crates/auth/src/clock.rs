@@ -12,21 +12,39 @@ use time::OffsetDateTime;
 
 /// Whole microseconds since that is what Postgres stores: what was written equals what is read.
 #[derive(Debug, Clone, Default)]
-pub struct Clock {
-    ahead_seconds: Arc<AtomicI64>,
+pub struct Clock(Kind);
+
+#[derive(Debug, Clone, Default)]
+enum Kind {
+    #[default]
+    OfTheSystem,
+    /// Microseconds since 1970.
+    OfATest(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// The time now.
-    pub fn now(&self) -> OffsetDateTime {
-        let now = OffsetDateTime::now_utc();
-        let whole = now.replace_nanosecond(now.microsecond() * 1000);
-        whole.unwrap_or(now) + time::Duration::seconds(self.ahead_seconds.load(Relaxed))
+    /// A clock that starts now and stands still until it is moved. Only looking at it takes time,
+    /// a microsecond, so that what happens later is later.
+    pub fn standing() -> Self {
+        let now = OffsetDateTime::now_utc().unix_timestamp() * 1_000_000;
+        Self(Kind::OfATest(Arc::new(AtomicI64::new(now))))
     }
 
-    /// Lets time pass.
+    /// The time now.
+    pub fn now(&self) -> OffsetDateTime {
+        let nanoseconds = match &self.0 {
+            Kind::OfTheSystem => OffsetDateTime::now_utc().unix_timestamp_nanos(),
+            Kind::OfATest(time) => i128::from(time.fetch_add(1, Relaxed)) * 1000,
+        };
+        let whole = nanoseconds - nanoseconds % 1000;
+        OffsetDateTime::from_unix_timestamp_nanos(whole).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+    }
+
+    /// Lets time pass for a clock of a test.
     pub fn advance(&self, by: Duration) {
-        let seconds = i64::try_from(by.as_secs()).unwrap_or(i64::MAX);
-        self.ahead_seconds.fetch_add(seconds, Relaxed);
+        if let Kind::OfATest(time) = &self.0 {
+            let microseconds = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+            time.fetch_add(microseconds, Relaxed);
+        }
     }
 }

@@ -226,10 +226,12 @@ fn check_interval(
     interval: Duration,
     code: Code,
 ) -> Result<(), AuthError> {
-    let Some(next) = last_sent.map(|sent| sent + interval) else {
+    let Some(sent) = last_sent else {
         return Ok(());
     };
-    let left = (next - context.now).as_seconds_f64().ceil();
+    // A request that began later may have sent earlier.
+    let passed = (context.now - sent).as_seconds_f64().max(0.0);
+    let left = (interval.as_secs_f64() - passed).ceil();
     if left <= 0.0 {
         return Ok(());
     }

@@ -31,6 +31,7 @@ enum Source {
 #[derive(Default)]
 pub(crate) struct ProjectState {
     pub(crate) buckets: Buckets,
+    pub(crate) turns: crate::sessions::Turns,
     pub(crate) wrong_codes: crate::verify::WrongCodes,
     pub(crate) mail: crate::mail::MailState,
     pub(crate) user_totals: crate::admin::Totals,

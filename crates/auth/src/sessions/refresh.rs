@@ -42,6 +42,8 @@ pub(crate) async fn refresh(
         _ => return Err(malformed()),
     };
     let deadline = Instant::now() + PATIENCE;
+    let turn = context.state.turns.wait(token, deadline).await;
+    let _turn = turn.ok_or_else(too_many_at_once)?;
     loop {
         let attempt = Attempt {
             context,
@@ -59,14 +61,7 @@ pub(crate) async fn refresh(
                 let jitter = u64::from(crate::random::bytes::<1>()[0] % 20);
                 tokio::time::sleep(RETRY_AFTER + Duration::from_millis(jitter)).await;
             }
-            Outcome::Locked => {
-                return Err(AuthError::new(
-                    409,
-                    Code::Conflict,
-                    "Too many concurrent token refresh requests on the same session or refresh \
-                     token",
-                ));
-            }
+            Outcome::Locked => return Err(too_many_at_once()),
         }
     }
 }
@@ -279,6 +274,14 @@ impl Replacement {
             reuse_cause: Some(cause),
         }
     }
+}
+
+fn too_many_at_once() -> AuthError {
+    AuthError::new(
+        409,
+        Code::Conflict,
+        "Too many concurrent token refresh requests on the same session or refresh token",
+    )
 }
 
 fn malformed() -> AuthError {

@@ -51,7 +51,7 @@ impl Api {
     /// The same with other signing keys.
     pub(crate) async fn with_keys(settings: &[(&str, &str)], keyset: KeySet) -> Self {
         let db = TestDatabase::create().await;
-        let clock = Clock::default();
+        let clock = Clock::standing();
         let loader = [("auth.site_url", "http://localhost:3000")]
             .iter()
             .chain(settings)
