@@ -76,6 +76,35 @@ async fn invitations_are_for_administrators_and_addresses() {
 }
 
 #[tokio::test]
+async fn the_projects_own_code_may_refuse_newcomers() {
+    let hook = [
+        ("auth.hook.before_user_created.enabled", "true"),
+        (
+            "auth.hook.before_user_created.uri",
+            "pg-functions://postgres/public/hook",
+        ),
+    ];
+    let api = Api::start(&hook).await;
+    api.execute(
+        "create function public.hook(event jsonb) returns jsonb language sql as
+           $$ select '{\"error\": {\"http_code\": 403, \"message\": \"not you\"}}'::jsonb $$;
+         grant execute on function public.hook to supabase_auth_admin",
+    )
+    .await;
+
+    let reply = invite(&api, json!({ "email": "ann@mail.dev" })).await;
+    reply.refuses_with(403, "unknown", "not you");
+    for kind in ["signup", "invite", "magiclink"] {
+        let body = json!({ "type": kind, "email": "ann@mail.dev", "password": PASSWORD });
+        link(&api, body)
+            .await
+            .refuses_with(403, "unknown", "not you");
+    }
+    assert_eq!(api.count("select count(*) from auth.users").await, 0);
+    assert_eq!(api.mails().await, [] as [Value; 0]);
+}
+
+#[tokio::test]
 async fn a_signup_link_makes_the_account_and_sends_nothing() {
     let api = Api::start(&[CONFIRM]).await;
 
