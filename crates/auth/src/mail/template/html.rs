@@ -19,6 +19,8 @@ pub(super) struct Place {
     /// The element whose tag is or was being written.
     tag: String,
     attribute: String,
+    /// Whether spaces came after the attribute's name; its `=` may still come.
+    is_name_over: bool,
     /// What was written last, for ends that are longer than one character.
     recent: String,
 }
@@ -95,13 +97,15 @@ impl Place {
 
     fn in_tag_name(&mut self, c: char) -> State {
         match c {
+            '<' if self.tag.is_empty() => State::TagName,
+            // A mere "less than".
+            c if self.tag.is_empty() && !(c.is_ascii_alphabetic() || "/!?".contains(c)) => {
+                State::Text
+            }
             '>' => self.after_tag(),
             c if c.is_whitespace() || (c == '/' && !self.tag.is_empty()) => {
                 self.attribute.clear();
-                match self.tag.is_empty() {
-                    true => State::Text,
-                    false => State::Tag,
-                }
+                State::Tag
             }
             c => {
                 self.tag.push(c.to_ascii_lowercase());
@@ -120,8 +124,15 @@ impl Place {
         match c {
             '>' => return self.after_tag(),
             '=' => return State::BeforeValue,
-            c if c.is_whitespace() || c == '/' || c == '"' || c == '\'' => self.attribute.clear(),
-            c => self.attribute.push(c.to_ascii_lowercase()),
+            c if c.is_whitespace() => self.is_name_over = true,
+            '/' | '"' | '\'' => self.attribute.clear(),
+            c => {
+                if self.is_name_over {
+                    self.attribute.clear();
+                }
+                self.is_name_over = false;
+                self.attribute.push(c.to_ascii_lowercase());
+            }
         }
         State::Tag
     }
@@ -169,7 +180,7 @@ impl Place {
 
     fn after_tag(&mut self) -> State {
         match self.tag.as_str() {
-            "script" | "style" | "textarea" | "title" | "xmp" | "noscript" => {
+            "script" | "style" | "textarea" | "title" => {
                 self.recent.clear();
                 State::Raw
             }
@@ -201,7 +212,10 @@ impl Place {
                 _ => script_text(value),
             },
             State::Comment => String::new(),
-            State::TagName | State::Tag => name(value),
+            State::TagName => REFUSED.to_owned(),
+            // What follows must not be read as a script or a link because of a name from the data.
+            State::Tag if kind_of(&value.to_ascii_lowercase()) != Kind::Plain => REFUSED.to_owned(),
+            State::Tag => name(value),
             State::BeforeValue => {
                 self.state = self.value(None);
                 self.harmless(value, is_encoded)

@@ -139,6 +139,12 @@ fn values_are_escaped_for_the_place_they_stand_in() {
     );
     html("<p {{ .Data.name }}>", "<p ZgotmplZ>");
     html(
+        "<p {{ `OnClick` }}='x' {{ `Dir` }}>",
+        "<p ZgotmplZ='x' dir>",
+    );
+    html("<{{ `script` }}>", "<ZgotmplZ>");
+    html("<<a href='{{ .Data.evil }}'>", "<<a href='#ZgotmplZ'>");
+    html(
         "<title>{{ .Data.name }}</title>{{ .Token }}",
         "<title>Ann &lt;b&gt;O&#39;Neil&lt;/b&gt;</title>123456",
     );
@@ -160,8 +166,8 @@ fn values_are_escaped_for_the_place_they_stand_in() {
         "<script>f(\"Ann \\u003Cb\\u003EO\\u0027Neil\\u003C\\u002Fb\\u003E\")</script>Ann &lt;b&gt;O&#39;Neil&lt;/b&gt;",
     );
     html(
-        "1 < 2 {{ .Data.name }}",
-        "1 < 2 Ann &lt;b&gt;O&#39;Neil&lt;/b&gt;",
+        "1 < 2 <3 {{ .Data.name }}",
+        "1 < 2 <3 Ann &lt;b&gt;O&#39;Neil&lt;/b&gt;",
     );
 }
 
@@ -181,6 +187,10 @@ fn links_stay_links() {
     );
     html("<a href=\"{{ .Data.evil }}\">", "<a href=\"#ZgotmplZ\">");
     html("<a href={{ .Data.evil }}>", "<a href=#ZgotmplZ>");
+    html(
+        "<a class \n HREF\n = '{{ .Data.evil }}' title = \"{{ .Data.evil }}\">",
+        "<a class \n HREF\n = '#ZgotmplZ' title = \"javascript:alert(1)\">",
+    );
     html(
         "<img src=\"/a/{{ .Data.evil }}\">",
         "<img src=\"/a/javascript:alert%281%29\">",
