@@ -47,7 +47,6 @@ pub(super) async fn choose(context: &Context, kind: Kind) -> Chosen {
         Some(TemplateSource::Url(address)) => {
             let fetch = Fetch {
                 client: context.service.http(),
-                site_url: context.config.site_url.as_str(),
                 timeout: context.config.http_timeout,
                 now: context.now,
             };
@@ -82,22 +81,13 @@ fn parse(kind: Kind, what: &str, text: &str) -> Option<Template> {
 /// What fetching takes.
 struct Fetch<'a> {
     client: &'a reqwest::Client,
-    site_url: &'a str,
     timeout: std::time::Duration,
     now: OffsetDateTime,
 }
 
 impl Fetch<'_> {
-    /// A path is taken to be below the site.
     async fn fetch(&self, address: &str) -> Result<String, String> {
-        let url = match address.starts_with("http://") || address.starts_with("https://") {
-            true => address.to_owned(),
-            false => {
-                let site = self.site_url.trim_end_matches('/');
-                format!("{site}/{}", address.trim_start_matches('/'))
-            }
-        };
-        let request = self.client.get(url).timeout(self.timeout);
+        let request = self.client.get(address).timeout(self.timeout);
         let mut response = request.send().await.map_err(|error| error.to_string())?;
         if response.status() != http::StatusCode::OK {
             return Err(format!("the answer was {}", response.status()));

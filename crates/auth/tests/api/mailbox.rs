@@ -58,6 +58,30 @@ async fn a_mail_of_a_request_that_fails_is_not_kept() {
 }
 
 #[tokio::test]
+async fn a_service_alone_writes_into_a_mailbox_only_if_there_is_one() {
+    let api = Api::start(&[CONFIRM]).await.alone();
+    let sign_up = async |name: &str| {
+        let body = json!({ "email": format!("{name}@mail.dev"), "password": "correct horse" });
+        api.post("/signup", body).await.ok();
+    };
+
+    sign_up("a").await;
+    api.execute("revoke usage on schema plinth from supabase_auth_admin")
+        .await;
+    sign_up("b").await;
+    api.execute("drop function plinth.keep_mail").await;
+    sign_up("c").await;
+    let to = api
+        .value("select jsonb_agg(recipient) from plinth.mailbox", &[])
+        .await;
+    api.execute("drop schema plinth cascade").await;
+    sign_up("d").await;
+
+    assert_eq!(to, json!(["a@mail.dev"]));
+    assert_eq!(api.count("select count(*) from auth.users").await, 4);
+}
+
+#[tokio::test]
 async fn the_newest_five_hundred_mails_stay() {
     let api = Api::start(&[]).await;
 

@@ -11,6 +11,7 @@ mod limits;
 mod links;
 mod logout;
 mod mail;
+mod mail_tls;
 mod mailbox;
 mod oauth;
 mod oauth_clients;

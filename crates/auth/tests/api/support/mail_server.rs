@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
+use tokio_rustls::TlsAcceptor;
 
 /// How the server behaves.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Behaviour {
-    /// `AUTH PLAIN LOGIN` is offered.
+    /// `AUTH PLAIN LOGIN` is offered; where there is TLS, only inside of it.
     pub(crate) asks_for_password: bool,
+    /// `STARTTLS` is offered.
+    pub(crate) tls: Option<TlsAcceptor>,
     /// `STARTTLS` is offered, and the connection ends where TLS would begin.
     pub(crate) breaks_tls: bool,
     /// Nobody is known here.
@@ -25,6 +28,7 @@ pub(crate) struct Behaviour {
 pub(crate) struct Received {
     pub(crate) from: String,
     pub(crate) to: Vec<String>,
+    pub(crate) is_in_tls: bool,
     /// User name and password, if they were sent.
     pub(crate) login: Option<(String, String)>,
     /// Headers and body.
@@ -100,15 +104,8 @@ impl MailServer {
         let (kept, lines) = (received.clone(), heard.clone());
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (reader, writer) = stream.into_split();
-                let mut talk = Talk {
-                    behaviour,
-                    reader: BufReader::new(reader),
-                    writer,
-                    received: kept.clone(),
-                    heard: lines.clone(),
-                };
-                tokio::spawn(async move { talk.run().await });
+                let (kept, lines) = (kept.clone(), lines.clone());
+                tokio::spawn(serve(behaviour.clone(), stream, kept, lines));
             }
         });
         Self {
@@ -134,19 +131,58 @@ impl Drop for MailServer {
     }
 }
 
-/// One connection.
-struct Talk<R, W> {
+/// One client, until it hangs up.
+async fn serve(
     behaviour: Behaviour,
-    reader: BufReader<R>,
-    writer: W,
+    stream: TcpStream,
+    received: Arc<Mutex<Vec<Received>>>,
+    heard: Arc<Mutex<Vec<String>>>,
+) -> Option<()> {
+    let mut talk = Talk {
+        behaviour,
+        is_in_tls: false,
+        stream: BufReader::new(stream),
+        received,
+        heard,
+    };
+    talk.say("220 test").await?;
+    if talk.run().await? == Ended::Hung {
+        return Some(());
+    }
+    let acceptor = talk.behaviour.tls.clone()?;
+    let stream = acceptor.accept(talk.stream.into_inner()).await.ok()?;
+    let mut talk = Talk {
+        behaviour: talk.behaviour,
+        is_in_tls: true,
+        stream: BufReader::new(stream),
+        received: talk.received,
+        heard: talk.heard,
+    };
+    talk.run().await.map(|_| ())
+}
+
+/// One connection.
+struct Talk<S> {
+    behaviour: Behaviour,
+    is_in_tls: bool,
+    stream: BufReader<S>,
     received: Arc<Mutex<Vec<Received>>>,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
-    async fn run(&mut self) -> Option<()> {
-        let mut mail = Received::default();
-        self.say("220 test").await?;
+/// Why a talk ended.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    Hung,
+    WantsTls,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
+    async fn run(&mut self) -> Option<Ended> {
+        let mut mail = Received {
+            is_in_tls: self.is_in_tls,
+            ..Received::default()
+        };
         loop {
             let line = self.hear().await?;
             let verb = line.split(' ').next().unwrap_or_default().to_uppercase();
@@ -154,7 +190,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
                 "EHLO" => self.greet().await?,
                 "STARTTLS" => {
                     self.say("220 go on").await?;
-                    return None;
+                    return Some(Ended::WantsTls);
                 }
                 "AUTH" => mail.login = Some(self.log_in(&line).await?),
                 "MAIL" => {
@@ -176,7 +212,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
                 }
                 "QUIT" => {
                     self.say("221 bye").await?;
-                    return Some(());
+                    return Some(Ended::Hung);
                 }
                 _ => self.say("250 ok").await?,
             }
@@ -184,10 +220,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
     }
 
     async fn greet(&mut self) -> Option<()> {
-        if self.behaviour.breaks_tls {
+        let offers_tls = self.behaviour.tls.is_some() || self.behaviour.breaks_tls;
+        if offers_tls && !self.is_in_tls {
             self.say("250-STARTTLS").await?;
         }
-        if self.behaviour.asks_for_password {
+        if self.behaviour.asks_for_password && (self.is_in_tls || !offers_tls) {
             self.say("250-AUTH PLAIN LOGIN").await?;
         }
         self.say("250 8BITMIME").await
@@ -207,7 +244,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
         let mut data = String::new();
         loop {
             let mut line = String::new();
-            self.reader.read_line(&mut line).await.ok()?;
+            self.stream.read_line(&mut line).await.ok()?;
             match line.as_str() {
                 ".\r\n" => return Some(data),
                 "" => return None,
@@ -218,7 +255,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
 
     async fn hear(&mut self) -> Option<String> {
         let mut line = String::new();
-        self.reader.read_line(&mut line).await.ok()?;
+        self.stream.read_line(&mut line).await.ok()?;
         let line = line.trim_end().to_owned();
         self.heard.lock().expect("no panics").push(line.clone());
         (!line.is_empty()).then_some(line)
@@ -226,7 +263,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Talk<R, W> {
 
     async fn say(&mut self, line: &str) -> Option<()> {
         let line = format!("{line}\r\n");
-        self.writer.write_all(line.as_bytes()).await.ok()
+        self.stream.write_all(line.as_bytes()).await.ok()?;
+        self.stream.flush().await.ok()
     }
 }
 

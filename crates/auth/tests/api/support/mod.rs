@@ -9,7 +9,7 @@ use std::{net::IpAddr, time::Duration};
 
 use axum::{Extension, Router};
 use http::{Method, Request};
-use plinth_auth::{AuthService, Clock, routes};
+use plinth_auth::{AuthConfig, AuthService, Clock, routes};
 use plinth_db::PoolConfig;
 use plinth_log::LogStore;
 use plinth_project::{
@@ -66,6 +66,18 @@ impl Api {
             project,
             clock,
             db,
+        }
+    }
+
+    /// The same in place of GoTrue, which has no mailbox to read and nobody above it.
+    pub(crate) fn alone(self) -> Self {
+        let config = self.project.config::<AuthConfig>();
+        let service = AuthService::alone(AuthConfig::clone(&config));
+        let router = router(service.clone(), self.project.clone(), self.clock.clone());
+        Self {
+            router,
+            service,
+            ..self
         }
     }
 
