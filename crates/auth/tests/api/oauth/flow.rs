@@ -8,7 +8,7 @@ use super::{
     CHALLENGE, CONFIRM, VERIFIER, come_back, depart, identity, idp::CLIENT_ID, landing, sign_in,
     start, visit,
 };
-use crate::support::{Api, claims};
+use crate::support::claims;
 
 #[tokio::test]
 async fn an_implicit_flow_ends_with_tokens_in_the_fragment() {
@@ -178,21 +178,6 @@ async fn providers_that_are_not_offered_are_refused_before_any_redirect() {
         .await;
     reply.refuses(404, "user_not_found");
     assert_eq!(api.count("select count(*) from auth.flow_state").await, 0);
-}
-
-#[tokio::test]
-async fn a_half_configured_provider_is_not_offered() {
-    let on = ("auth.external.github.enabled", "true");
-    let id = ("auth.external.github.client_id", "x");
-
-    let api = Api::start(&[on]).await;
-    let reply = api.get("/authorize?provider=github").await;
-    let text = "Unsupported provider: missing OAuth client ID";
-    reply.refuses_with(400, "validation_failed", text);
-    let api = Api::start(&[on, id]).await;
-    let reply = api.get("/authorize?provider=github").await;
-    let text = "Unsupported provider: missing OAuth secret";
-    reply.refuses_with(400, "validation_failed", text);
 }
 
 #[tokio::test]
