@@ -123,13 +123,17 @@ mod tests {
     #[test]
     fn tokens_are_read_from_json_and_from_forms() {
         let json = r#"{"access_token":"a","refresh_token":"r","id_token":"i","token_type":"x"}"#;
-        let tokens = read(answer(200, json)).ok().expect("tokens");
+        let Ok(tokens) = read(answer(200, json)) else {
+            panic!("there are tokens");
+        };
         assert_eq!(tokens.access_token, "a");
         assert_eq!(tokens.refresh_token, "r");
         assert_eq!(tokens.id_token.as_deref(), Some("i"));
 
-        let tokens = read(answer(200, "access_token=a%2Bb&scope=x&token_type=bearer"));
-        let tokens = tokens.ok().expect("tokens");
+        let form = "access_token=a%2Bb&scope=x&token_type=bearer";
+        let Ok(tokens) = read(answer(200, form)) else {
+            panic!("there are tokens");
+        };
         assert_eq!(tokens.access_token, "a+b");
         assert_eq!(tokens.refresh_token, "");
         assert_eq!(tokens.id_token, None);
