@@ -345,7 +345,8 @@ static TABLE: &[Spec] = &[
             ..PLAIN_API
         }),
         id_token: Some(IdTokenSpec {
-            issuers: Issuers::OneOf(&["https://accounts.google.com"]),
+            // Older tokens leave the scheme out.
+            issuers: Issuers::OneOf(&["https://accounts.google.com", "accounts.google.com"]),
             skips_nonce: false,
             mapping: Some(Mapping {
                 claims: &[(NAME, At("/name")), (PICTURE, At("/picture"))],

@@ -402,7 +402,26 @@ async fn an_invitation_that_ended_meanwhile_is_not_found() {
 }
 
 #[tokio::test]
-async fn hooks_may_refuse_a_new_person_and_are_told_of_one() {
+async fn one_address_may_end_all_flows() {
+    let everywhere = (
+        "plinth.auth.external.redirect_url",
+        "https://app.test/done?x=1",
+    );
+    let (api, idp) = start("github", &[everywhere]).await;
+    idp.github(7, "ann@mail.dev", true);
+
+    let landed = visit(&api, "provider=github").await;
+
+    assert!(
+        landed
+            .url
+            .as_str()
+            .starts_with("https://app.test/done?x=1#access_token=")
+    );
+}
+
+#[tokio::test]
+async fn a_hook_may_refuse_a_new_person() {
     let hook = "pg-functions://postgres/public/hook";
     let (api, idp) = start(
         "github",
@@ -428,4 +447,32 @@ async fn hooks_may_refuse_a_new_person_and_are_told_of_one() {
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
     idp.github(7, "ann@mail.dev", true);
     sign_in(&api, "github").await;
+}
+
+#[tokio::test]
+async fn a_hook_is_told_of_each_new_person_once() {
+    let hook = "pg-functions://postgres/public/hook";
+    let (api, idp) = start(
+        "github",
+        &[
+            ("auth.hook.after_user_created.enabled", "true"),
+            ("auth.hook.after_user_created.uri", hook),
+        ],
+    )
+    .await;
+    idp.github(7, "ann@mail.dev", true);
+    api.execute(
+        "create table public.told (provider text);
+         create function public.hook(event jsonb) returns jsonb language sql security definer as $$
+           insert into public.told select event -> 'user' -> 'identities' -> 0 ->> 'provider';
+           select '{}'::jsonb $$;
+         grant execute on function public.hook to supabase_auth_admin",
+    )
+    .await;
+
+    sign_in(&api, "github").await;
+    sign_in(&api, "github").await;
+
+    let sql = "select count(*) from public.told where provider = 'github'";
+    assert_eq!(api.count(sql).await, 1);
 }
