@@ -69,19 +69,16 @@ async function fetchIdToken(nonce) {
     ...(nonce && { nonce }),
   });
   const back = await browse(`${idp.url}/protocol/openid-connect/auth?${query}`, own);
+  const { client_id, client_secret } = idp.client;
+  const credentials = [client_id, client_secret].map(encodeURIComponent).join(":");
   const response = await fetch(`${idp.url}/protocol/openid-connect/token`, {
     method: "POST",
+    headers: { authorization: `Basic ${btoa(credentials)}` },
     body: new URLSearchParams({
       grant_type: "authorization_code",
       code: back.searchParams.get("code"),
       redirect_uri: own,
-      ...idp.client,
     }),
-    headers: {
-      authorization: `Basic ${btoa(
-        [idp.client.client_id, idp.client.client_secret].map(encodeURIComponent).join(":"),
-      )}`,
-    },
   });
   return (await response.json()).id_token;
 }
