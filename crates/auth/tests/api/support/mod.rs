@@ -1,5 +1,6 @@
 //! A database, the service over it, requests and whole answers.
 
+mod authenticator;
 mod call;
 mod mail_server;
 mod remote;
@@ -22,6 +23,7 @@ use plinth_token::{ApiKeyKind, KeySet, credential_hash};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, types::ToSql};
 
+pub(crate) use authenticator::Authenticator;
 pub(crate) use call::Call;
 pub(crate) use mail_server::{Behaviour, MailServer};
 pub(crate) use remote::{Asked, Remote};

@@ -1,0 +1,338 @@
+//! Challenge and verify with an authenticator app.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::support::claims;
+
+#[tokio::test]
+async fn the_right_code_raises_the_session() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let asked = challenge(&api, &session, &factor).await;
+    assert_eq!(
+        asked,
+        json!({
+            "id": asked["id"], "type": "totp", "expires_at": api.now().unix_timestamp() + 300,
+        })
+    );
+
+    let code = code(&api, &factor, 0);
+    let raised = answer(&api, &session, &factor, &asked, &code).await.ok();
+
+    let before = claims(session["access_token"].as_str().expect("a token"));
+    let after = claims(raised["access_token"].as_str().expect("a token"));
+    assert_eq!(before["aal"], "aal1");
+    assert_eq!(after["aal"], "aal2");
+    assert_eq!(after["session_id"], before["session_id"]);
+    let methods: Vec<_> = after["amr"].as_array().expect("methods").iter().collect();
+    assert_eq!(methods.len(), 2);
+    assert_eq!(methods[0]["method"], "totp");
+    assert_eq!(methods[1]["method"], "password");
+    assert_eq!(raised["token_type"], "bearer");
+    assert_ne!(raised["refresh_token"], session["refresh_token"]);
+    assert_eq!(raised["user"]["factors"][0]["status"], "verified");
+    assert!(raised["user"]["factors"][0]["last_challenged_at"].is_string());
+    let audit = api.audit().await;
+    assert!(audit.contains(&"challenge_created".to_owned()));
+    assert!(audit.contains(&"verification_attempted".to_owned()));
+
+    let refreshed = refresh(&api, &raised).await.ok();
+    let refreshed = claims(refreshed["access_token"].as_str().expect("a token"));
+    assert_eq!(refreshed["aal"], "aal2");
+    assert_eq!(refreshed["amr"], after["amr"]);
+}
+
+#[tokio::test]
+async fn the_token_of_before_does_not_stand_for_the_higher_assurance() {
+    for kind in ["chained", "counted"] {
+        let (api, session) = ann(&[("plinth.auth.refresh_tokens.kind", kind)]).await;
+        let (_, raised) = with_app(&api, &session).await;
+        api.advance(Duration::from_secs(11));
+
+        let reply = refresh(&api, &session).await;
+
+        reply.refuses(400, "refresh_token_already_used");
+        let _ = raised;
+    }
+}
+
+#[tokio::test]
+async fn other_sessions_without_the_factor_end() {
+    let (api, session) = ann(&[]).await;
+    let other = sign_in(&api).await;
+    let (_, raised) = with_app(&api, &session).await;
+
+    api.get("/user")
+        .session(&other)
+        .await
+        .refuses(403, "session_not_found");
+    refresh(&api, &other)
+        .await
+        .refuses(400, "refresh_token_not_found");
+    api.get("/user").session(&raised).await.ok();
+
+    // Those who prove it stay.
+    let later = sign_in(&api).await;
+    let factor = json!({ "id": raised["user"]["factors"][0]["id"] });
+    let secret = api
+        .value("select to_jsonb(secret) from auth.mfa_factors", &[])
+        .await;
+    let app = json!({ "totp": { "secret": secret } });
+    let code = code(&api, &app, 0);
+    prove(&api, &later, &factor, &code).await.ok();
+    api.get("/user").session(&raised).await.ok();
+}
+
+#[tokio::test]
+async fn unconfirmed_factors_of_the_same_kind_go() {
+    let (api, session) = ann(&[("auth.mfa.web_authn.enroll_enabled", "true")]).await;
+    enrol(&api, &session, "given up").await;
+    let key = json!({ "factor_type": "webauthn", "friendly_name": "key" });
+    api.post("/factors", key).session(&session).await.ok();
+
+    let (_, raised) = with_app(&api, &session).await;
+
+    let expected = [("key", "unverified"), ("app", "verified")];
+    let expected = expected.map(|(name, status)| (name.to_owned(), status.to_owned()));
+    assert_eq!(statuses(&api, &raised).await, expected);
+}
+
+#[tokio::test]
+async fn clocks_may_be_a_step_apart() {
+    for (steps, is_good) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
+        let (api, session) = ann(&[]).await;
+        let factor = enrol(&api, &session, "app").await;
+        let code = code(&api, &factor, steps);
+
+        let reply = prove(&api, &session, &factor, &code).await;
+
+        match is_good {
+            true => drop(reply.ok()),
+            false => drop(reply.refuses_with(
+                422,
+                "mfa_verification_failed",
+                "Invalid TOTP code entered",
+            )),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_code_counts_once() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let shown = code(&api, &factor, 0);
+    let raised = prove(&api, &session, &factor, &shown).await.ok();
+
+    // Neither again, nor one of before, whoever shows it.
+    let thief = sign_in(&api).await;
+    for code in [shown, code(&api, &factor, -1)] {
+        let reply = prove(&api, &thief, &factor, &code).await;
+        reply.refuses(422, "mfa_verification_failed");
+    }
+
+    api.advance(Duration::from_secs(30));
+    let next = code(&api, &factor, 0);
+    prove(&api, &raised, &factor, &next).await.ok();
+}
+
+#[tokio::test]
+async fn a_code_counts_once_also_when_shown_many_times_at_once() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let shown = code(&api, &factor, 0);
+    let mut asked = Vec::new();
+    for _ in 0..6 {
+        asked.push(challenge(&api, &session, &factor).await);
+    }
+
+    let answers = asked
+        .iter()
+        .map(|asked| answer(&api, &session, &factor, asked, &shown));
+    let replies = futures_util::future::join_all(answers).await;
+
+    let good = replies.iter().filter(|reply| reply.status == 200).count();
+    assert_eq!(good, 1, "{replies:?}");
+}
+
+#[tokio::test]
+async fn a_challenge_is_answered_once_from_the_same_place_in_time() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let asked = challenge(&api, &session, &factor).await;
+    let code_now = code(&api, &factor, 0);
+    let body = json!({ "challenge_id": asked["id"], "code": code_now });
+
+    let elsewhere = api.post(&path(&factor, "/verify"), body.clone());
+    let reply = elsewhere.session(&session).from("10.1.2.3").await;
+    reply.refuses(422, "mfa_ip_address_mismatch");
+
+    let unknown = json!({ "id": "00000000-0000-0000-0000-000000000001" });
+    let reply = answer(&api, &session, &factor, &unknown, &code_now).await;
+    reply.refuses(422, "mfa_factor_not_found");
+
+    let raised = answer(&api, &session, &factor, &asked, &code_now)
+        .await
+        .ok();
+    let reply = answer(&api, &raised, &factor, &asked, &code_now).await;
+    reply.refuses(422, "mfa_ip_address_mismatch");
+
+    let asked = challenge(&api, &raised, &factor).await;
+    api.advance(Duration::from_secs(301));
+    let late = code(&api, &factor, 0);
+    let reply = answer(&api, &raised, &factor, &asked, &late).await;
+    reply.refuses(422, "mfa_challenge_expired");
+}
+
+#[tokio::test]
+async fn a_challenge_of_another_factor_does_not_count() {
+    let (api, session) = ann(&[]).await;
+    let (one, raised) = with_app(&api, &session).await;
+    let other = enrol(&api, &raised, "other").await;
+    let asked = challenge(&api, &raised, &one).await;
+    let code = code(&api, &other, 0);
+
+    let reply = answer(&api, &raised, &other, &asked, &code).await;
+
+    reply.refuses(422, "mfa_factor_not_found");
+}
+
+#[tokio::test]
+async fn bad_requests_say_what_is_wrong() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let asked = challenge(&api, &session, &factor).await;
+
+    let reply = answer(&api, &session, &factor, &asked, "").await;
+    reply.refuses(400, "validation_failed");
+    for code in ["000", "abcdef", "１２３４５６", "0000000"] {
+        let reply = answer(&api, &session, &factor, &asked, code).await;
+        reply.refuses(422, "mfa_verification_failed");
+    }
+    let body = json!({ "challenge_id": "no id", "code": "000000" });
+    let reply = api
+        .post(&path(&factor, "/verify"), body)
+        .session(&session)
+        .await;
+    reply.refuses(400, "bad_json");
+    for tail in ["/challenge", "/verify"] {
+        let bad = api.post(&format!("/factors/nonsense{tail}"), json!({ "code": "1" }));
+        bad.session(&session)
+            .await
+            .refuses(404, "validation_failed");
+        let bad = api.post(&format!("/factors/%ff{tail}"), json!({ "code": "1" }));
+        bad.session(&session)
+            .await
+            .refuses(404, "validation_failed");
+    }
+}
+
+#[tokio::test]
+async fn factors_of_others_are_unknown() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let eve = api.sign_up("eve@mail.dev", PASSWORD).await;
+
+    for tail in ["/challenge", "/verify"] {
+        let call = api.post(&path(&factor, tail), json!({ "code": "000000" }));
+        call.session(&eve)
+            .await
+            .refuses(404, "mfa_factor_not_found");
+    }
+    let reply = api.delete(&path(&factor, "")).session(&eve).await;
+    reply.refuses(404, "mfa_factor_not_found");
+}
+
+#[tokio::test]
+async fn verification_can_be_switched_off() {
+    let (api, session) = ann(&[("auth.mfa.totp.verify_enabled", "false")]).await;
+    let factor = enrol(&api, &session, "app").await;
+    for tail in ["/challenge", "/verify"] {
+        let call = api.post(&path(&factor, tail), json!({ "code": "000000" }));
+        let reply = call.session(&session).await;
+        reply.refuses(422, "mfa_totp_verify_not_enabled");
+    }
+}
+
+#[tokio::test]
+async fn nobody_can_guess_without_end_even_from_many_places() {
+    let (api, session) = ann(&[]).await;
+    let factor = enrol(&api, &session, "app").await;
+    let asked = challenge(&api, &session, &factor).await;
+    let body = json!({ "challenge_id": asked["id"], "code": "000000" });
+    let mut refused = 0;
+    for number in 0..40 {
+        let call = api.post(&path(&factor, "/verify"), body.clone());
+        let reply = call
+            .session(&session)
+            .from(&format!("10.0.0.{number}"))
+            .await;
+        match reply.status.as_u16() {
+            429 => refused += 1,
+            _ => drop(reply.refuses(422, "mfa_ip_address_mismatch")),
+        }
+    }
+    assert_eq!(refused, 10);
+}
+
+#[tokio::test]
+async fn a_hook_that_rejects_signs_out_everywhere() {
+    let api = Api::start(&[
+        ("auth.hook.mfa_verification_attempt.enabled", "true"),
+        (
+            "auth.hook.mfa_verification_attempt.uri",
+            "pg-functions://postgres/public/hook",
+        ),
+    ])
+    .await;
+    settle(&api);
+    api.execute(
+        "create table public.told (event jsonb);
+         grant insert on public.told to supabase_auth_admin;
+         create function public.hook(event jsonb) returns jsonb language plpgsql as $body$
+         begin
+           insert into public.told values (event);
+           if (event->>'valid')::boolean then return '{\"decision\": \"continue\"}'; end if;
+           return '{\"decision\": \"reject\", \"message\": \"not you\"}';
+         end $body$;
+         grant execute on function public.hook to supabase_auth_admin;",
+    )
+    .await;
+    let session = api.sign_up("ann@mail.dev", PASSWORD).await;
+    let factor = enrol(&api, &session, "app").await;
+    let right = code(&api, &factor, 0);
+    let session = prove(&api, &session, &factor, &right).await.ok();
+
+    let reply = prove(&api, &session, &factor, "000000").await;
+
+    reply.refuses_with(403, "mfa_verification_rejected", "not you");
+    assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
+    let told = api
+        .value("select event from public.told limit 1", &[])
+        .await;
+    assert_eq!(told["user_id"], session["user"]["id"]);
+    assert_eq!(told["factor_id"], factor["id"]);
+    assert_eq!(told["factor_type"], "totp");
+    assert_eq!(told["valid"], true);
+}
+
+#[tokio::test]
+async fn the_owner_is_told_of_a_new_factor_once() {
+    let notice = (
+        "auth.email.notification.mfa_factor_enrolled.enabled",
+        "true",
+    );
+    let (api, session) = ann(&[notice]).await;
+    let (factor, raised) = with_app(&api, &session).await;
+    api.advance(Duration::from_secs(60));
+    let next = code(&api, &factor, 0);
+    prove(&api, &raised, &factor, &next).await.ok();
+
+    let mails = api.mails().await;
+
+    assert_eq!(mails.len(), 1, "{mails:?}");
+    assert!(mails[0].to_string().contains("ann@mail.dev"));
+}

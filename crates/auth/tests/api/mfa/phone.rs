@@ -1,0 +1,145 @@
+//! Factors that are a phone.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::*;
+use crate::support::{Remote, claims};
+
+const PHONE: &str = "+1 555 123 4567";
+
+async fn with_phones(remote: &Remote, provider: &str) -> (Api, Value) {
+    let provider = |tail: &str| format!("auth.sms.{provider}.{tail}");
+    let names = [
+        "enabled",
+        "account_sid",
+        "auth_token",
+        "message_service_sid",
+    ]
+    .map(provider);
+    let values = ["true", "AC1", "token", "MG1"];
+    let provider = names.iter().map(String::as_str).zip(values);
+    let settings = [
+        ("auth.mfa.phone.enroll_enabled", "true"),
+        ("auth.mfa.phone.verify_enabled", "true"),
+        ("auth.mfa.phone.template", "MFA {{ .Code }}"),
+        ("auth.mfa.phone.max_frequency", "1m"),
+        ("plinth.auth.sms.base_url", remote.url.as_str()),
+    ];
+    let settings: Vec<_> = settings.into_iter().chain(provider).collect();
+    ann(&settings).await
+}
+
+async fn enrol_phone(api: &Api, session: &Value, name: &str) -> Reply {
+    let body = json!({ "factor_type": "phone", "friendly_name": name, "phone": PHONE });
+    api.post("/factors", body).session(session).await
+}
+
+/// The digits of the last message.
+fn sent(remote: &Remote) -> String {
+    let asked = remote.asked();
+    let form = asked.last().expect("a message").form();
+    let body = form.iter().find(|(name, _)| name == "Body");
+    let body = &body.unwrap_or_else(|| panic!("a text in {form:?}")).1;
+    body.strip_prefix("MFA ").expect("our words").to_owned()
+}
+
+#[tokio::test]
+async fn a_code_that_was_sent_raises_the_session() {
+    let remote = Remote::start(201, r#"{"sid":"SM1","status":"queued"}"#).await;
+    let (api, session) = with_phones(&remote, "twilio").await;
+    let factor = enrol_phone(&api, &session, "phone").await.ok();
+    assert_eq!(
+        factor,
+        json!({ "id": factor["id"], "type": "phone", "friendly_name": "phone", "phone": PHONE })
+    );
+
+    let asked = challenge(&api, &session, &factor).await;
+
+    assert_eq!(asked["type"], "phone");
+    let code = sent(&remote);
+    assert_eq!(code.len(), 6);
+    let wrong = if code == "000000" { "000001" } else { "000000" };
+    let reply = answer(&api, &session, &factor, &asked, wrong).await;
+    reply.refuses(422, "mfa_verification_failed");
+    let raised = answer(&api, &session, &factor, &asked, &code).await.ok();
+    let token = claims(raised["access_token"].as_str().expect("a token"));
+    assert_eq!(token["aal"], "aal2");
+    assert_eq!(token["amr"][0]["method"], "mfa/phone");
+    let again = answer(&api, &raised, &factor, &asked, &code).await;
+    again.refuses(422, "mfa_ip_address_mismatch");
+}
+
+#[tokio::test]
+async fn messages_have_a_minute_between_them() {
+    let remote = Remote::start(201, r#"{"sid":"SM1","status":"queued"}"#).await;
+    let (api, session) = with_phones(&remote, "twilio").await;
+    let factor = enrol_phone(&api, &session, "phone").await.ok();
+    challenge(&api, &session, &factor).await;
+
+    let call = api.post(&path(&factor, "/challenge"), json!({}));
+    let reply = call.session(&session).await;
+    reply.refuses(429, "over_sms_send_rate_limit");
+    assert_eq!(remote.asked().len(), 1);
+
+    api.advance(Duration::from_secs(61));
+    challenge(&api, &session, &factor).await;
+    assert_eq!(remote.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_sent_leaves_no_challenge() {
+    let remote = Remote::start(400, r#"{"code":21211,"message":"no","status":400}"#).await;
+    let (api, session) = with_phones(&remote, "twilio").await;
+    let factor = enrol_phone(&api, &session, "phone").await.ok();
+
+    let call = api.post(&path(&factor, "/challenge"), json!({}));
+    let reply = call.session(&session).await;
+
+    reply.refuses(422, "sms_send_failed");
+    assert_eq!(
+        api.count("select count(*) from auth.mfa_challenges").await,
+        0
+    );
+    let call = api.post(&path(&factor, "/challenge"), json!({ "channel": "pigeon" }));
+    call.session(&session)
+        .await
+        .refuses(400, "validation_failed");
+}
+
+#[tokio::test]
+async fn a_number_that_was_not_confirmed_may_be_tried_again() {
+    let remote = Remote::start(201, r#"{"sid":"SM1","status":"queued"}"#).await;
+    let (api, session) = with_phones(&remote, "twilio").await;
+    enrol_phone(&api, &session, "first").await.ok();
+
+    let factor = enrol_phone(&api, &session, "second").await.ok();
+
+    assert_eq!(
+        statuses(&api, &session).await,
+        [("second".to_owned(), "unverified".to_owned())]
+    );
+    let asked = challenge(&api, &session, &factor).await;
+    let raised = answer(&api, &session, &factor, &asked, &sent(&remote))
+        .await
+        .ok();
+    let reply = enrol_phone(&api, &raised, "third").await;
+    reply.refuses(422, "mfa_verified_factor_exists");
+}
+
+#[tokio::test]
+async fn a_provider_that_makes_the_codes_also_checks_them() {
+    let remote = Remote::start(201, r#"{"sid":"VE1","status":"pending"}"#).await;
+    let (api, session) = with_phones(&remote, "twilio_verify").await;
+    let factor = enrol_phone(&api, &session, "phone").await.ok();
+    let asked = challenge(&api, &session, &factor).await;
+
+    remote.answer(404, "application/json", r#"{"code":20404,"status":404}"#);
+    let reply = answer(&api, &session, &factor, &asked, "123456").await;
+    reply.refuses(403, "otp_expired");
+
+    let approved = r#"{"sid":"VE1","status":"approved","valid":true}"#;
+    remote.answer(200, "application/json", approved);
+    answer(&api, &session, &factor, &asked, "123456").await.ok();
+}
