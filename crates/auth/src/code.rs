@@ -2,7 +2,7 @@
 
 /// A code of the error body. Statuses differ by endpoint, so they stand with the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub(crate) enum Code {
     Unknown,
     UnexpectedFailure,
     ValidationFailed,
@@ -116,7 +116,7 @@ pub enum Code {
 
 impl Code {
     /// As it is written in bodies and in `x-sb-error-code`.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
             Self::UnexpectedFailure => "unexpected_failure",

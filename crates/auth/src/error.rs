@@ -14,13 +14,13 @@ use plinth_db::{DbError, PgError};
 use plinth_project::RequestId;
 use serde_json::{Value, json};
 
-pub use crate::code::Code;
+pub(crate) use crate::code::Code;
 
 /// A failure: status, code and text, and what else its body holds. [`render_errors`] makes bytes
 /// of it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct AuthError {
+pub(crate) struct AuthError {
     status: StatusCode,
     code: Code,
     message: Cow<'static, str>,
@@ -42,7 +42,7 @@ enum Kind {
 
 impl AuthError {
     /// A failure of the caller's.
-    pub fn new(status: u16, code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(status: u16, code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             code,
@@ -52,12 +52,12 @@ impl AuthError {
     }
 
     /// 400 `validation_failed`.
-    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(400, Code::ValidationFailed, message)
     }
 
     /// 404 `validation_failed`: an id in the path that cannot be one.
-    pub fn bad_path_id(what: &'static str) -> Self {
+    pub(crate) fn bad_path_id(what: &'static str) -> Self {
         Self::new(
             404,
             Code::ValidationFailed,
@@ -66,7 +66,7 @@ impl AuthError {
     }
 
     /// 422 `weak_password` with its reasons.
-    pub fn weak_password(message: String, reasons: Vec<&'static str>) -> Self {
+    pub(crate) fn weak_password(message: String, reasons: Vec<&'static str>) -> Self {
         Self {
             kind: Kind::WeakPassword(reasons),
             ..Self::new(422, Code::WeakPassword, message)
@@ -74,7 +74,7 @@ impl AuthError {
     }
 
     /// 400 in the form that OAuth has.
-    pub fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn oauth(error: &'static str, description: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind: Kind::OAuth(error),
             ..Self::new(400, Code::Unknown, description)
@@ -82,7 +82,7 @@ impl AuthError {
     }
 
     /// Our own fault; `message` is what the client sees, `cause` what the log does.
-    pub fn internal(message: impl Into<Cow<'static, str>>, cause: impl ToString) -> Self {
+    pub(crate) fn internal(message: impl Into<Cow<'static, str>>, cause: impl ToString) -> Self {
         Self {
             kind: Kind::Internal(cause.to_string()),
             ..Self::new(500, Code::UnexpectedFailure, message)
@@ -91,7 +91,7 @@ impl AuthError {
 
     /// A failure of the database while doing `what`; users' own triggers and constraints are told
     /// apart from trouble of ours.
-    pub fn database(what: &'static str, error: DbError) -> Self {
+    pub(crate) fn database(what: &'static str, error: DbError) -> Self {
         let DbError::Postgres(refusal) = error else {
             return error.into();
         };
@@ -115,12 +115,12 @@ impl AuthError {
     }
 
     /// The HTTP status.
-    pub fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
     /// The code of the body.
-    pub fn code(&self) -> Code {
+    pub(crate) fn code(&self) -> Code {
         self.code
     }
 

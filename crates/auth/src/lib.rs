@@ -46,6 +46,6 @@ mod wire_time;
 
 pub use clock::Clock;
 pub use config::{AuthConfig, GotrueConfig, ServerConfig};
-pub use error::AuthError;
+pub(crate) use error::AuthError;
 pub use routes::routes;
 pub use service::AuthService;

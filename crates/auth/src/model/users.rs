@@ -132,10 +132,6 @@ impl User {
         self.phone_confirmed_at.is_some()
     }
 
-    pub(crate) fn is_confirmed(&self) -> bool {
-        self.is_email_confirmed() || self.is_phone_confirmed()
-    }
-
     pub(crate) fn has_password(&self) -> bool {
         !self.encrypted_password.is_empty()
     }

@@ -11,7 +11,7 @@ mod time_limit;
 
 pub(crate) use bearer::{Admin, SignedIn, require_key};
 pub(crate) use body::{Input, MetaSecurity, body_of, parse_json};
-pub(crate) use context::{ClientInfo, Context};
+pub(crate) use context::Context;
 pub(crate) use pkce::{Challenge, ChallengeMethod};
 pub(crate) use query::Query;
 pub(crate) use time_limit::limit_time;

@@ -10,7 +10,7 @@ mod turns;
 mod validity;
 
 pub(crate) use elevate::{elevate, lower};
-pub(crate) use issue::{Method, SignIn, TokenBody, TokenHeaders, issue_access_token, sign_in};
+pub(crate) use issue::{SignIn, TokenBody, TokenHeaders, issue_access_token, sign_in};
 pub(crate) use refresh::refresh;
 pub(crate) use turns::Turns;
 pub(crate) use validity::check_valid;

@@ -51,10 +51,10 @@ enum Shown {
 }
 
 /// A token that is right, with its user, whose row is locked.
-pub(super) struct Proven {
-    pub(super) user: User,
-    pub(super) kind: TokenKind,
-    pub(super) purpose: Purpose,
+struct Proven {
+    user: User,
+    kind: TokenKind,
+    purpose: Purpose,
 }
 
 /// `POST /verify`
