@@ -70,7 +70,6 @@ pub(crate) struct RateLimits {
     pub(crate) anonymous_users: Rate,
     pub(crate) token_refresh: Rate,
     pub(crate) verify: Rate,
-    pub(crate) sso: Rate,
     pub(crate) mfa: Rate,
     pub(crate) passkey: Rate,
     pub(crate) client_registration: Rate,
@@ -82,7 +81,6 @@ pub(crate) struct RateLimits {
 /// `SECURITY_CAPTCHA_*`
 #[derive(Debug, Clone)]
 pub(crate) struct CaptchaConfig {
-    pub(crate) provider: CaptchaProvider,
     pub(crate) secret: Secret,
     pub(crate) timeout: Duration,
     /// The provider's own, unless a test says otherwise.

@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
         started: Instant,
         answer: Result<Option<Value>, AuthError>,
     ) -> Result<Object, AuthError> {
-        let milliseconds = started.elapsed().as_millis();
+        let milliseconds = started.elapsed().as_millis() as u64;
         let answer = answer.and_then(understood);
         match &answer {
             Ok(_) => tracing::debug!(milliseconds, "the hook {} answered", self.name),
@@ -153,10 +153,10 @@ fn refusal(answer: &Object) -> Option<AuthError> {
         return None;
     }
     let asked = error.get("http_code").and_then(Value::as_u64);
-    let status = match asked.and_then(|status| u16::try_from(status).ok()) {
-        Some(status @ 400..=599) => status,
-        _ => 500,
-    };
+    let status = asked
+        .and_then(|status| u16::try_from(status).ok())
+        .filter(|status| (400..=599).contains(status))
+        .unwrap_or(500);
     let code = match status {
         500 => Code::UnexpectedFailure,
         _ => Code::Unknown,

@@ -258,12 +258,6 @@ pub(super) const KEYS: &[Key] = &[
         "Request header that names the client, instead of its address.",
     ),
     integer(
-        "plinth.auth.rate_limit.sso",
-        COUNT,
-        30,
-        "Single sign-ons per five minutes and address.",
-    ),
-    integer(
         "plinth.auth.rate_limit.mfa",
         COUNT,
         15,

@@ -20,7 +20,6 @@ pub(super) fn read(v: &mut Variables) -> RateLimits {
         otp: five_minutes("RATE_LIMIT_OTP", 30.0),
         token_refresh: five_minutes("RATE_LIMIT_TOKEN_REFRESH", 150.0),
         verify: five_minutes("RATE_LIMIT_VERIFY", 30.0),
-        sso: five_minutes("RATE_LIMIT_SSO", 30.0),
         passkey: five_minutes("RATE_LIMIT_PASSKEY", 30.0),
         client_registration: five_minutes("RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER", 10.0),
         anonymous_users: Rate::per_hour(v.decimal("RATE_LIMIT_ANONYMOUS_USERS", 30.0)),
@@ -49,7 +48,6 @@ pub(super) fn captcha(v: &mut Variables) -> Option<CaptchaConfig> {
         v.problem("SECURITY_CAPTCHA_SECRET", "is needed while captchas are on");
     }
     Some(CaptchaConfig {
-        provider: known?,
         secret: secret?,
         timeout,
         url: known?.url().to_owned(),

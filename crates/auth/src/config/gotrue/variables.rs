@@ -37,6 +37,7 @@ const INERT: &[&str] = &[
     "OPERATOR_TOKEN",
     "PASSWORD_HIBP_BLOOM_",
     "PROFILER_",
+    "RATE_LIMIT_SSO",
     "RATE_LIMIT_WEB3",
     "RELOADING_",
     "SAML_",

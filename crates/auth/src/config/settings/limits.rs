@@ -17,7 +17,6 @@ pub(super) fn read(settings: &Settings) -> RateLimits {
         anonymous_users: Rate::per_hour(number("auth.rate_limit.anonymous_users")),
         token_refresh: Rate::per_five_minutes(number("auth.rate_limit.token_refresh")),
         verify: Rate::per_five_minutes(number("auth.rate_limit.token_verifications")),
-        sso: Rate::per_five_minutes(number("plinth.auth.rate_limit.sso")),
         mfa: Rate::per_minute(number("plinth.auth.rate_limit.mfa")),
         passkey: Rate::per_five_minutes(number("plinth.auth.rate_limit.passkey")),
         client_registration: Rate::per_five_minutes(number(
@@ -53,7 +52,6 @@ pub(super) fn captcha(settings: &Settings) -> Option<CaptchaConfig> {
     let provider = settings.opt_text("auth.captcha.provider");
     let provider = provider.and_then(CaptchaProvider::parse)?;
     Some(CaptchaConfig {
-        provider,
         secret: secret(settings, "auth.captcha.secret")?,
         timeout: duration(settings, "plinth.auth.captcha.timeout"),
         url: owned(settings, "plinth.auth.captcha.url")

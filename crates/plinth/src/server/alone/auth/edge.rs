@@ -58,7 +58,7 @@ async fn prepare(
         %method,
         path,
         status = response.status().as_u16(),
-        milliseconds = began.elapsed().as_millis(),
+        milliseconds = began.elapsed().as_millis() as u64,
         client = %ip,
         request_id = id,
         "request"
