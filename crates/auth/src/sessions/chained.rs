@@ -128,14 +128,17 @@ pub(super) async fn revoke_all(
     Ok(())
 }
 
-/// After a second factor: a token without a parent, so that none of before stands for the higher
-/// assurance once the reuse interval is over.
+/// After a second factor: a token without a parent. Those of before count as used long ago, so that
+/// not even within the reuse interval does one of them stand for the higher assurance.
 pub(super) async fn rotate_for_mfa(
     db: &mut impl Queries,
     user: Uuid,
     session: Uuid,
     now: OffsetDateTime,
 ) -> Result<String, DbError> {
-    revoke_all(db, session, now).await?;
+    let sql = "update auth.refresh_tokens set revoked = true, updated_at = $2
+               where session_id = $1";
+    db.execute(sql, &[&session, &OffsetDateTime::UNIX_EPOCH])
+        .await?;
     insert(db, user, session, None, now).await
 }

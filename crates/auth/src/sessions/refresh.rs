@@ -21,7 +21,10 @@ use crate::{
     audit::{self, Action},
     config::RefreshTokens,
     error::Code,
-    model::{Session, User, sessions},
+    model::{
+        Session, User,
+        sessions::{self, Aal},
+    },
     rate_limit::{self, Bucket},
     request::Context,
 };
@@ -172,10 +175,13 @@ impl Attempt<'_> {
         self.finish(session, user, replacement).await
     }
 
+    /// A second factor moves the count on by two, so that no token of before is worth the higher
+    /// assurance; the interval must not make it so.
     fn may_reuse(&self, session: &Session, behind: i64) -> bool {
         let rules = &self.context.config.refresh;
         let last = session.refreshed_at.unwrap_or(session.created_at);
-        behind == 1 || rules.is_reuse_allowed || self.context.now < last + rules.reuse_interval
+        let is_recent = self.context.now < last + rules.reuse_interval;
+        behind == 1 || rules.is_reuse_allowed || (is_recent && session.aal == Aal::Aal1)
     }
 
     /// Whether this session moves on to the newer kind of tokens; the same answer every time.

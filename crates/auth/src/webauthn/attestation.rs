@@ -104,7 +104,7 @@ mod tests {
         *,
     };
 
-    fn check(ceremony: &Ceremony) -> Result<Credential, Refusal> {
+    fn check(ceremony: &Ceremony<'_>) -> Result<Credential, Refusal> {
         let answer = serde_json::from_value(ceremony.registration()).expect("good JSON");
         check_registration(&party(), CHALLENGE, &answer)
     }
