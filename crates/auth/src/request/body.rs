@@ -68,11 +68,26 @@ pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AuthErr
         b"" => Value::Object(Default::default()),
         bytes => serde_json::from_slice(bytes).map_err(bad_json)?,
     };
+    if has_nul(&value) {
+        return Err(bad_json("the character U+0000 cannot be stored"));
+    }
     let Value::Object(mut fields) = value else {
         return Err(bad_json("an object was expected"));
     };
     fields.retain(|_, value| !value.is_null());
     serde_json::from_value(Value::Object(fields)).map_err(bad_json)
+}
+
+/// Postgres keeps it in no text and no JSON.
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn bad_json(reason: impl std::fmt::Display) -> AuthError {
@@ -118,7 +133,15 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["[]", "1", "{", r#"{"email":1}"#, "\u{1}"] {
+        for text in [
+            "[]",
+            "1",
+            "{",
+            r#"{"email":1}"#,
+            "\u{1}",
+            r#"{"email":"a\u0000"}"#,
+            r#"{"data":{"a":[{"b\u0000":1}]}}"#,
+        ] {
             let error = parse_json::<Sample>(text.as_bytes()).expect_err(text);
             assert_eq!(error.code(), Code::BadJson);
         }
