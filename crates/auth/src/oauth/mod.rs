@@ -12,6 +12,7 @@ pub(crate) mod custom;
 mod exchange;
 mod guard;
 pub(crate) mod id_token;
+mod meeting;
 mod oauth1;
 mod oidc;
 mod person;

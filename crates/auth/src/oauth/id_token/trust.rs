@@ -1,33 +1,25 @@
-//! `POST /token?grant_type=id_token`: a client brings what a provider signed
-//! (auth contract §2.3).
+//! Whose ID tokens are taken, and on which terms.
 
-use aws_lc_rs::digest;
-use data_encoding::HEXLOWER;
-use serde::Deserialize;
-use serde_json::Value;
-use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-use super::{
-    account::{self, Visitor},
-    custom::{self, CustomProvider},
-    oidc::{self, Expected, IdTokenError},
-    person::{accepted_issuers, read_claims},
-    provider::base_url,
-    providers::{
-        Nobody, Profile, Spec, azure,
-        spec::{IdTokenSpec, Issuers},
-        table,
-    },
-    web::Web,
-};
+use super::IdTokenParams;
 use crate::{
-    AuthError, accounts,
+    AuthError,
     config::ProviderConfig,
     error::Code,
-    model::{Object, User, users},
-    request::{Context, SignedIn},
-    sessions::{SignIn, TokenBody, sign_in},
+    model::Object,
+    oauth::{
+        custom::{self, CustomProvider},
+        oidc,
+        person::{accepted_issuers, read_claims},
+        provider::base_url,
+        providers::{
+            Nobody, Profile, Spec, azure,
+            spec::{IdTokenSpec, Issuers},
+            table,
+        },
+    },
+    request::Context,
 };
 
 /// Providers whose ID tokens clients may bring.
@@ -42,94 +34,37 @@ const BROUGHT: [&str; 8] = [
     "snapchat",
 ];
 
-/// The body.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct IdTokenParams {
-    id_token: String,
-    provider: String,
-    client_id: String,
-    issuer: String,
-    access_token: String,
-    nonce: String,
-    /// Whether the caller must be signed in, and the identity becomes theirs.
-    pub(crate) link_identity: bool,
-}
-
-/// Whose tokens are taken, and on which terms.
-struct Trusted {
-    provider: String,
+/// A provider whose tokens are taken.
+pub(super) struct Trusted {
+    pub(super) provider: String,
     /// Whose keys check the token.
-    issuer: String,
-    issuers: Vec<String>,
-    discovery_url: Option<String>,
-    audiences: Vec<String>,
-    skips_nonce: bool,
-    is_email_optional: bool,
-    reader: Reader,
+    pub(super) issuer: String,
+    pub(super) issuers: Vec<String>,
+    pub(super) discovery_url: Option<String>,
+    pub(super) audiences: Vec<String>,
+    pub(super) skips_nonce: bool,
+    pub(super) is_email_optional: bool,
+    pub(super) reader: Reader,
 }
 
 /// What the claims mean.
-enum Reader {
+pub(super) enum Reader {
     BuiltIn(&'static IdTokenSpec),
     Custom(Box<CustomProvider>),
     Usual,
 }
 
-/// `grant_type=id_token`. `caller` is who is signed in; needed, and looked at, only where
-/// [`IdTokenParams::link_identity`] is set.
-pub(crate) async fn grant(
-    context: &Context,
-    params: IdTokenParams,
-    caller: Option<SignedIn>,
-) -> Result<TokenBody, AuthError> {
-    let target = linking_target(&params, caller)?;
-    let trusted = trust(context, &params).await?;
-    let claims = verify(context, &trusted, &params).await?;
-    if !trusted.skips_nonce {
-        check_nonce(&claims, &params.nonce)?;
-    }
-    let profile = trusted.read(claims);
-    let profile = profile.map_err(|Nobody| refuse("Missing sub claim in id_token"))?;
-    let visitor = Visitor {
-        provider: &trusted.provider,
-        profile: &profile,
-        is_email_optional: trusted.is_email_optional,
-    };
-    if target.is_none() {
-        account::announce(context, &visitor).await?;
-    }
-    match conclude(context, target, &visitor).await {
-        // Somebody came twice at once; by now the first is in.
-        Err(error) if error.code() == Code::Conflict => conclude(context, target, &visitor).await,
-        concluded => concluded,
+impl Trusted {
+    pub(super) fn read(&self, claims: Object) -> Result<Profile, Nobody> {
+        match &self.reader {
+            Reader::BuiltIn(rules) => read_claims(rules.mapping.as_ref(), claims),
+            Reader::Custom(row) => row.profile(claims),
+            Reader::Usual => Profile::of_claims(&claims),
+        }
     }
 }
 
-fn refuse(description: impl Into<std::borrow::Cow<'static, str>>) -> AuthError {
-    AuthError::oauth("invalid request", description)
-}
-
-fn linking_target(
-    params: &IdTokenParams,
-    caller: Option<SignedIn>,
-) -> Result<Option<Uuid>, AuthError> {
-    if params.id_token.is_empty() {
-        return Err(refuse("id_token required"));
-    }
-    if params.provider.is_empty() && (params.client_id.is_empty() || params.issuer.is_empty()) {
-        return Err(refuse("provider or client_id and issuer required"));
-    }
-    match (params.link_identity, caller) {
-        (false, _) => Ok(None),
-        (true, Some(caller)) => Ok(Some(caller.user.id)),
-        (true, None) => Err(refuse(
-            "Linking requires a valid user access token in Authorization",
-        )),
-    }
-}
-
-async fn trust(context: &Context, params: &IdTokenParams) -> Result<Trusted, AuthError> {
+pub(super) async fn trust(context: &Context, params: &IdTokenParams) -> Result<Trusted, AuthError> {
     if params.provider.starts_with(custom::PREFIX) {
         return trust_custom(context, &params.provider).await;
     }
@@ -289,119 +224,9 @@ fn not_allowed(provider: &str) -> AuthError {
     AuthError::invalid(format!("Custom OIDC provider {provider:?} not allowed"))
 }
 
-async fn verify(
-    context: &Context,
-    trusted: &Trusted,
-    params: &IdTokenParams,
-) -> Result<Object, AuthError> {
-    let web = match &trusted.reader {
-        Reader::Custom(_) => Web::guarded(context),
-        _ => Web::configured(context),
-    };
-    let discovery = context.service.discovery();
-    let url = trusted.discovery_url.as_deref();
-    let document = discovery
-        .document(context, &web, &trusted.issuer, url)
-        .await;
-    let document = document
-        .map_err(|cause| AuthError::internal("Unable to reach the token's issuer", cause))?;
-    let access_token = params.access_token.as_str();
-    let expected = Expected {
-        issuers: &trusted.issuers,
-        audiences: &trusted.audiences,
-        access_token: (!access_token.is_empty()).then_some(access_token),
-    };
-    let claims = oidc::verify(context, &web, &document, &params.id_token, &expected).await;
-    claims.map_err(|cause| match cause {
-        IdTokenError::Keys(cause) => {
-            AuthError::internal("Unable to reach the token's issuer", cause)
-        }
-        IdTokenError::Audience(named) => refuse(format!(
-            "Unacceptable audience in id_token: [{}]",
-            named.join(" ")
-        )),
-        cause => {
-            tracing::info!(error = %cause, "an ID token was refused: {cause}");
-            refuse("Bad ID token")
-        }
-    })
-}
-
-/// The token carries the hash of what the client made up, so that nobody else can bring it.
-fn check_nonce(claims: &Object, given: &str) -> Result<(), AuthError> {
-    let claimed = claims.get("nonce").and_then(Value::as_str).unwrap_or("");
-    if claimed.is_empty() != given.is_empty() {
-        return Err(refuse(
-            "Passed nonce and nonce in id_token should either both exist or not.",
-        ));
-    }
-    if given.is_empty() {
-        return Ok(());
-    }
-    let hash = HEXLOWER.encode(digest::digest(&digest::SHA256, given.as_bytes()).as_ref());
-    match bool::from(hash.as_bytes().ct_eq(claimed.as_bytes())) {
-        true => Ok(()),
-        false => Err(AuthError::oauth("invalid nonce", "Nonces mismatch")),
-    }
-}
-
-impl Trusted {
-    fn read(&self, claims: Object) -> Result<Profile, Nobody> {
-        match &self.reader {
-            Reader::BuiltIn(rules) => read_claims(rules.mapping.as_ref(), claims),
-            Reader::Custom(row) => row.profile(claims),
-            Reader::Usual => Profile::of_claims(&claims),
-        }
-    }
-}
-
-async fn conclude(
-    context: &Context,
-    target: Option<Uuid>,
-    visitor: &Visitor<'_>,
-) -> Result<TokenBody, AuthError> {
-    let mut db = context.begin().await?;
-    let mut entry = match target {
-        Some(target) => account::link(context, &mut db, target, visitor).await?,
-        None => account::enter(context, &mut db, visitor).await?,
-    };
-    let user: User = entry.user.clone();
-    let signed_in = match entry.refusal.take() {
-        None => Ok(sign_in(context, &mut db, user, SignIn::by("oauth")).await?),
-        Some(refusal) => Err(refusal),
-    };
-    let created = match entry.is_new {
-        true => Some(users::load_body(&mut db, entry.user).await?),
-        false => None,
-    };
-    db.commit().await?;
-    if let Some(user) = created {
-        accounts::tell_after(context, &user).await?;
-    }
-    signed_in
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_nonce_is_compared_by_its_hash() {
-        let claims = |nonce: Value| json!({ "nonce": nonce }).as_object().cloned().expect("one");
-        // SHA-256 of "abc", the first vector of FIPS 180.
-        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let check = |claimed: &str, given: &str| check_nonce(&claims(json!(claimed)), given);
-
-        assert!(check(hash, "abc").is_ok());
-        assert!(check("", "").is_ok());
-        assert!(check_nonce(&Object::new(), "").is_ok());
-        assert!(check("abc", "abc").is_err());
-        assert!(check(&hash.to_uppercase(), "abc").is_err());
-        assert!(check(hash, "").is_err());
-        assert!(check("", "abc").is_err());
-    }
 
     #[test]
     fn azure_tokens_are_pinned_to_a_tenant_with_an_id() {
