@@ -1,0 +1,217 @@
+// What the secret key may do with everybody's accounts.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { follow, site, somebody, startAccounts } from "../support/accounts.mjs";
+import { connect, connectAsAdmin, done, refusal } from "./support.mjs";
+
+let plinth;
+let admin;
+before(async () => {
+  plinth = await startAccounts({ "auth.email.enable_confirmations": true });
+  admin = connectAsAdmin(plinth).auth.admin;
+});
+after(() => plinth?.stop());
+
+/** An account that can sign in. */
+async function member() {
+  const ann = somebody();
+  const { user } = await done(admin.createUser({ ...ann, email_confirm: true }));
+  return { ann, user };
+}
+
+async function signIn(ann) {
+  const supabase = connect(plinth);
+  const { session } = await done(supabase.auth.signInWithPassword(ann));
+  return { supabase, session };
+}
+
+test("an account is made as described, and read back", async () => {
+  const ann = somebody();
+  const described = {
+    ...ann,
+    phone: "15550100011",
+    email_confirm: true,
+    user_metadata: { nick: "ann" },
+    app_metadata: { plan: "gold" },
+  };
+
+  const { user } = await done(admin.createUser(described));
+  const read = await done(admin.getUserById(user.id));
+
+  assert.deepEqual([user.email, user.phone], [ann.email, "15550100011"]);
+  assert.deepEqual(user.user_metadata, { nick: "ann" });
+  assert.equal(user.app_metadata.plan, "gold");
+  assert.ok(user.email_confirmed_at);
+  assert.equal(user.phone_confirmed_at, undefined);
+  assert.deepEqual(read.user, user);
+  assert.deepEqual(await refusal(admin.createUser(ann)), [422, "email_exists"]);
+  await signIn(ann);
+});
+
+test("nobody else may", async () => {
+  const { ann } = await member();
+  const { session } = await signIn(ann);
+  const asUser = connect(plinth, {}, plinth.keys.publishable);
+  await done(asUser.auth.setSession(session));
+
+  assert.deepEqual(await refusal(connect(plinth).auth.admin.listUsers()), [403, "not_admin"]);
+  assert.deepEqual(await refusal(asUser.auth.admin.listUsers()), [403, "not_admin"]);
+});
+
+test("accounts are listed in pages, the newest first", async () => {
+  const made = [];
+  for (let count = 0; count < 5; count += 1) made.push((await member()).user.id);
+
+  const { total } = await done(admin.listUsers({ perPage: 1 }));
+  const first = await done(admin.listUsers({ page: 1, perPage: 2 }));
+  const second = await done(admin.listUsers({ page: 2, perPage: 2 }));
+  const last = await done(admin.listUsers({ page: Math.ceil(total / 2), perPage: 2 }));
+
+  assert.ok(total >= 5);
+  assert.deepEqual([first.nextPage, first.lastPage, first.total], [2, Math.ceil(total / 2), total]);
+  assert.equal(second.nextPage, total > 4 ? 3 : null);
+  assert.equal(last.nextPage, null);
+  const newest = [...first.users, ...second.users].map(({ id }) => id);
+  assert.deepEqual(newest, made.reverse().slice(0, 4));
+  assert.equal(first.aud, "authenticated");
+});
+
+test("an account is changed at once, without anybody's confirmation", async () => {
+  const { ann, user } = await member();
+  const { session } = await signIn(ann);
+  const next = somebody("next");
+
+  const changed = await done(
+    admin.updateUserById(user.id, { ...next, user_metadata: { nick: "ann" }, app_metadata: { plan: "gold" } }),
+  );
+
+  assert.equal(changed.user.email, next.email);
+  assert.equal(changed.user.user_metadata.nick, "ann");
+  assert.equal(changed.user.app_metadata.plan, "gold");
+  const old = connect(plinth).auth.getUser(session.access_token);
+  assert.deepEqual((await refusal(old))[0], 403);
+  await signIn(next);
+  const other = await member();
+  assert.deepEqual(await refusal(admin.updateUserById(user.id, { email: other.ann.email })), [422, "email_exists"]);
+});
+
+test("a ban holds until it is lifted", async () => {
+  const { ann, user } = await member();
+  const { session } = await signIn(ann);
+
+  const banned = await done(admin.updateUserById(user.id, { ban_duration: "24h" }));
+  assert.ok(Date.parse(banned.user.banned_until) > Date.now());
+  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(ann)), [400, "user_banned"]);
+  assert.deepEqual(await refusal(connect(plinth).auth.refreshSession(session)), [400, "user_banned"]);
+  await done(admin.updateUserById(user.id, { ban_duration: "none" }));
+
+  await signIn(ann);
+});
+
+test("an account is removed, or only made unrecognisable", async () => {
+  const [gone, faded] = [await member(), await member()];
+
+  await done(admin.deleteUser(gone.user.id));
+  await done(admin.deleteUser(faded.user.id, true));
+
+  assert.deepEqual(await refusal(admin.getUserById(gone.user.id)), [404, "user_not_found"]);
+  const { user } = await done(admin.getUserById(faded.user.id));
+  assert.ok(user.deleted_at);
+  assert.ok(!JSON.stringify(user).includes(faded.ann.email));
+  for (const { ann } of [gone, faded]) {
+    assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(ann)), [400, "invalid_credentials"]);
+  }
+});
+
+test("a session is ended with its token", async () => {
+  const { ann } = await member();
+  const [one, other] = [await signIn(ann), await signIn(ann)];
+
+  await done(admin.signOut(one.session.access_token, "others"));
+  await done(one.supabase.auth.getUser());
+  assert.deepEqual((await refusal(connect(plinth).auth.getUser(other.session.access_token)))[0], 403);
+  await done(admin.signOut(one.session.access_token, "global"));
+  assert.deepEqual((await refusal(connect(plinth).auth.getUser(one.session.access_token)))[0], 403);
+});
+
+test("an invitation makes an account, which its mail opens", async () => {
+  const { email } = somebody();
+
+  const { user } = await done(
+    admin.inviteUserByEmail(email, { data: { team: "north" }, redirectTo: `${site}/join` }),
+  );
+  const { template, tokenHash, link } = await plinth.mailTo(email);
+  const supabase = connect(plinth);
+  await done(supabase.auth.verifyOtp({ type: "invite", token_hash: tokenHash }));
+
+  assert.ok(user.invited_at);
+  assert.deepEqual(user.user_metadata, { team: "north" });
+  assert.equal(template, "invite");
+  assert.equal(new URL(link).searchParams.get("redirect_to"), `${site}/join`);
+  await done(supabase.auth.updateUser({ password: "correct horse" }));
+  await signIn({ email, password: "correct horse" });
+  assert.deepEqual(await refusal(admin.inviteUserByEmail(email)), [422, "email_exists"]);
+});
+
+test("links are made for every purpose, and not mailed", async () => {
+  const known = await member();
+  const fresh = { signup: somebody(), invite: somebody(), magiclink: somebody() };
+  const cases = [
+    [{ type: "signup", ...fresh.signup }, "signup"],
+    [{ type: "invite", email: fresh.invite.email }, "invite"],
+    [{ type: "magiclink", email: fresh.magiclink.email }, "signup"],
+    [{ type: "magiclink", email: known.ann.email }, "magiclink"],
+    [{ type: "recovery", email: known.ann.email }, "recovery"],
+  ];
+
+  for (const [params, verificationType] of cases) {
+    const options = { redirectTo: `${site}/in`, data: { nick: "ann" } };
+    const { properties, user } = await done(admin.generateLink({ ...params, options }));
+    assert.equal(properties.verification_type, verificationType);
+    assert.equal(properties.redirect_to, `${site}/in`);
+    assert.match(properties.email_otp, /^\d{6}$/);
+    assert.equal(user.email, params.email);
+    await assert.rejects(plinth.mailTo(params.email), /no mail/);
+
+    const { landed, fragment } = await follow(properties.action_link);
+    assert.equal(landed.pathname, "/in");
+    const session = await done(connect(plinth).auth.getUser(fragment.get("access_token")));
+    assert.equal(session.user.id, user.id);
+  }
+});
+
+test("the code and the hash of a link are as good as the link", async () => {
+  const { ann } = await member();
+  const link = () => done(admin.generateLink({ type: "recovery", email: ann.email }));
+
+  const { properties: first } = await link();
+  const byCode = { type: "recovery", email: ann.email, token: first.email_otp };
+  await done(connect(plinth).auth.verifyOtp(byCode));
+  const { properties: second } = await link();
+  const byHash = { type: "recovery", token_hash: second.hashed_token };
+  await done(connect(plinth).auth.verifyOtp(byHash));
+});
+
+test("a change of address is linked from both sides", async () => {
+  const { ann, user } = await member();
+  const next = somebody("next").email;
+  const link = (type) => done(admin.generateLink({ type, email: ann.email, newEmail: next }));
+
+  const { properties: current } = await link("email_change_current");
+  const half = { type: "email_change", token_hash: current.hashed_token };
+  const { session } = await done(connect(plinth).auth.verifyOtp(half));
+  assert.equal(session, null);
+  const { properties: other } = await link("email_change_new");
+  await done(connect(plinth).auth.verifyOtp({ type: "email_change", token_hash: other.hashed_token }));
+
+  const changed = await done(admin.getUserById(user.id));
+  assert.equal(changed.user.email, next);
+});
+
+test("a link for nobody is refused", async () => {
+  const { email } = somebody("nobody");
+
+  assert.deepEqual(await refusal(admin.generateLink({ type: "recovery", email })), [404, "user_not_found"]);
+});

@@ -1,0 +1,220 @@
+// Signing in and out, and what a client does with its session in between.
+
+import assert from "node:assert/strict";
+import { once, EventEmitter } from "node:events";
+import { after, before, test } from "node:test";
+
+import { somebody, startAccounts } from "../support/accounts.mjs";
+import { claimsOf, connect, done, methodsOf, refusal } from "./support.mjs";
+
+let plinth;
+before(async () => {
+  plinth = await startAccounts();
+});
+after(() => plinth?.stop());
+
+async function member(options) {
+  const ann = somebody();
+  const supabase = connect(plinth, options);
+  const { user, session } = await done(supabase.auth.signUp(ann));
+  return { ann, supabase, user, session };
+}
+
+/** Another device of the same person. */
+async function signIn(ann) {
+  const supabase = connect(plinth);
+  const { session } = await done(supabase.auth.signInWithPassword(ann));
+  return { supabase, session };
+}
+
+/** Whether the server still takes a session's access token. */
+async function isAlive({ access_token: token }) {
+  const { error } = await connect(plinth).auth.getUser(token);
+  return error === null;
+}
+
+test("without confirmations a new account is signed in at once", async () => {
+  const { user, session } = await member();
+
+  assert.ok(user.email_confirmed_at);
+  assert.equal(session.token_type, "bearer");
+  assert.equal(session.expires_in, 3600);
+  assert.deepEqual(methodsOf(session), ["password"]);
+});
+
+test("an address in use is refused, and so is a wrong password", async () => {
+  const { ann } = await member();
+  const wrong = { ...ann, password: "wrong" };
+
+  assert.deepEqual(await refusal(connect(plinth).auth.signUp(ann)), [422, "user_already_exists"]);
+  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(wrong)), [400, "invalid_credentials"]);
+  const stranger = { ...somebody("nobody"), password: "wrong" };
+  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(stranger)), [400, "invalid_credentials"]);
+});
+
+test("the address may be written in any case", async () => {
+  const { ann, user } = await member();
+
+  const { session } = await signIn({ ...ann, email: ann.email.toUpperCase() });
+
+  assert.equal(session.user.id, user.id);
+});
+
+test("the server knows who it is, and so do the claims", async () => {
+  const { supabase, user, session } = await member();
+
+  const known = await done(supabase.auth.getUser());
+  const { claims, header } = await done(supabase.auth.getClaims());
+
+  assert.equal(known.user.id, user.id);
+  assert.deepEqual([claims.sub, claims.email, claims.aal], [user.id, user.email, "aal1"]);
+  assert.equal(claims.iss, `${plinth.apiUrl}/auth/v1`);
+  assert.equal(header.alg, "ES256");
+  assert.equal(claims.session_id, claimsOf(session).session_id);
+});
+
+test("a forged token is nobody's", async () => {
+  const { session } = await member();
+  const [header, , signature] = session.access_token.split(".");
+  const claims = { ...claimsOf(session), sub: crypto.randomUUID() };
+  const forged = [header, Buffer.from(JSON.stringify(claims)).toString("base64url"), signature].join(".");
+
+  assert.deepEqual(await refusal(connect(plinth).auth.getUser(forged)), [403, "bad_jwt"]);
+  const { error } = await connect(plinth).auth.getClaims(forged);
+  assert.match(error.message, /signature/i);
+});
+
+test("a session is carried to another client, also when its access token has ended", async () => {
+  const { session, user } = await member();
+  const [header] = session.access_token.split(".");
+  const past = Buffer.from(JSON.stringify({ ...claimsOf(session), exp: 1 })).toString("base64url");
+  const other = connect(plinth);
+
+  await done(other.auth.setSession(session));
+  assert.equal((await done(other.auth.getSession())).session.access_token, session.access_token);
+  const ended = { ...session, access_token: `${header}.${past}.x` };
+  const { session: renewed } = await done(connect(plinth).auth.setSession(ended));
+
+  assert.equal(renewed.user.id, user.id);
+  assert.notEqual(renewed.refresh_token, session.refresh_token);
+});
+
+test("a refresh replaces both tokens and keeps the session", async () => {
+  const { supabase, session } = await member();
+
+  const { session: next } = await done(supabase.auth.refreshSession());
+
+  assert.notEqual(next.refresh_token, session.refresh_token);
+  assert.equal(claimsOf(next).session_id, claimsOf(session).session_id);
+  assert.deepEqual(methodsOf(next), ["password"]);
+  const unknown = connect(plinth).auth.refreshSession({ refresh_token: "abcdefghijkl" });
+  assert.deepEqual(await refusal(unknown), [400, "refresh_token_not_found"]);
+});
+
+test("a client renews its session by itself before it ends", async () => {
+  const stored = new Map();
+  const storage = {
+    getItem: (key) => stored.get(key) ?? null,
+    setItem: (key, value) => stored.set(key, value),
+    removeItem: (key) => stored.delete(key),
+  };
+  const { supabase, session } = await member({ persistSession: true, storage });
+  const events = new EventEmitter();
+  supabase.auth.onAuthStateChange((event, renewed) => events.emit(event, renewed));
+  const [[key, value]] = stored;
+  const soon = Math.floor(Date.now() / 1000) + 20;
+  stored.set(key, JSON.stringify({ ...JSON.parse(value), expires_at: soon }));
+
+  const refreshed = once(events, "TOKEN_REFRESHED");
+  await supabase.auth.startAutoRefresh();
+  const [renewed] = await refreshed;
+  await supabase.auth.stopAutoRefresh();
+
+  assert.notEqual(renewed.refresh_token, session.refresh_token);
+  assert.ok(renewed.expires_at > soon);
+  await supabase.auth.dispose();
+});
+
+test("many tabs may renew one session at once", async () => {
+  const { session } = await member();
+  const tabs = Array.from({ length: 20 }, () => connect(plinth));
+
+  const renewed = await Promise.all(tabs.map((tab) => done(tab.auth.refreshSession(session))));
+
+  const sessions = new Set(renewed.map((data) => claimsOf(data.session).session_id));
+  assert.equal(sessions.size, 1);
+  await done(connect(plinth).auth.refreshSession(renewed.at(-1).session));
+});
+
+test("what a user knows about themselves is merged, and theirs alone to write", async () => {
+  const { supabase } = await member();
+  await done(supabase.auth.updateUser({ data: { nick: "ann", pet: "cat" } }));
+
+  const { user } = await done(supabase.auth.updateUser({ data: { pet: null, town: "Rome" } }));
+
+  assert.equal(user.user_metadata.nick, "ann");
+  assert.equal(user.user_metadata.town, "Rome");
+  assert.ok(!("pet" in user.user_metadata));
+  assert.deepEqual(await refusal(connect(plinth).auth.updateUser({ data: {} })), [400, undefined]);
+});
+
+test("a new password ends the other sessions, not this one", async () => {
+  const { ann, supabase, session } = await member();
+  const phone = await signIn(ann);
+  assert.deepEqual(await refusal(supabase.auth.updateUser({ password: ann.password })), [422, "same_password"]);
+
+  await done(supabase.auth.updateUser({ password: "battery staple" }));
+
+  assert.equal(await isAlive(session), true);
+  assert.equal(await isAlive(phone.session), false);
+});
+
+test("signing out ends one session, the others, or all", async () => {
+  const { ann } = await member();
+  const devices = async () => [await signIn(ann), await signIn(ann), await signIn(ann)];
+  const scopes = { local: [false, true, true], others: [true, false, false], global: [false, false, false] };
+
+  for (const [scope, expected] of Object.entries(scopes)) {
+    const all = await devices();
+    const { error } = await all[0].supabase.auth.signOut({ scope });
+    assert.equal(error, null);
+    const alive = await Promise.all(all.map(({ session }) => isAlive(session)));
+    assert.deepEqual(alive, expected, scope);
+  }
+});
+
+test("a session that was ended elsewhere is forgotten here", async () => {
+  const { ann, supabase } = await member();
+  const { supabase: other } = await signIn(ann);
+  await other.auth.signOut({ scope: "global" });
+
+  const { error } = await supabase.auth.getUser();
+
+  assert.equal(error.name, "AuthSessionMissingError");
+  const { session } = await done(supabase.auth.getSession());
+  assert.equal(session, null);
+});
+
+test("what happens to a session is told to whoever listens, until they stop", async () => {
+  const { ann, supabase } = await member();
+  const told = [];
+  const { data } = supabase.auth.onAuthStateChange((event) => told.push(event));
+  await supabase.auth.initialize();
+
+  await done(supabase.auth.refreshSession());
+  await done(supabase.auth.updateUser({ data: { nick: "ann" } }));
+  await supabase.auth.signOut();
+  data.subscription.unsubscribe();
+  await done(supabase.auth.signInWithPassword(ann));
+
+  assert.deepEqual(told, ["INITIAL_SESSION", "TOKEN_REFRESHED", "USER_UPDATED", "SIGNED_OUT"]);
+});
+
+test("a client may throw instead of answering", async () => {
+  const supabase = connect(plinth, { throwOnError: true });
+
+  assert.equal(supabase.auth.isThrowOnErrorEnabled(), true);
+  await assert.rejects(supabase.auth.signInWithPassword({ ...somebody(), password: "wrong" }), {
+    code: "invalid_credentials",
+  });
+});

@@ -1,0 +1,149 @@
+// From nobody to a confirmed account, where addresses are confirmed by mail.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { follow, site, somebody, startAccounts } from "../support/accounts.mjs";
+import { connect, done, methodsOf, refusal } from "./support.mjs";
+
+let plinth;
+before(async () => {
+  plinth = await startAccounts({
+    "auth.email.enable_confirmations": true,
+    "auth.enable_anonymous_sign_ins": true,
+    "auth.email.double_confirm_changes": false,
+  });
+});
+after(() => plinth?.stop());
+
+test("a new account waits for its confirmation", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth);
+
+  const { user, session } = await done(supabase.auth.signUp({ ...ann, options: { data: { nick: "ann" } } }));
+
+  assert.equal(session, null);
+  assert.equal(user.email, ann.email);
+  assert.equal(user.user_metadata.nick, "ann");
+  assert.equal(user.user_metadata.email_verified, false);
+  assert.deepEqual(user.identities.map(({ provider }) => provider), ["email"]);
+  assert.deepEqual(await refusal(supabase.auth.signInWithPassword(ann)), [400, "email_not_confirmed"]);
+});
+
+test("the code of the mail confirms it, once", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth);
+  await done(supabase.auth.signUp(ann));
+  const { otp: token, template } = await plinth.mailTo(ann.email);
+  assert.equal(template, "confirmation");
+
+  const wrong = { type: "signup", email: ann.email, token: token === "000000" ? "000001" : "000000" };
+  assert.deepEqual(await refusal(supabase.auth.verifyOtp(wrong)), [403, "otp_expired"]);
+  const proof = { type: "signup", email: ann.email, token };
+  const { user, session } = await done(supabase.auth.verifyOtp(proof));
+
+  assert.ok(user.email_confirmed_at);
+  assert.equal(user.user_metadata.email_verified, true);
+  assert.deepEqual(methodsOf(session), ["otp"]);
+  assert.deepEqual(await refusal(supabase.auth.verifyOtp(proof)), [403, "otp_expired"]);
+  await done(connect(plinth).auth.signInWithPassword(ann));
+});
+
+test("the hash of the link does, too", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth);
+  await done(supabase.auth.signUp(ann));
+  const { tokenHash } = await plinth.mailTo(ann.email);
+
+  const { session } = await done(supabase.auth.verifyOtp({ type: "email", token_hash: tokenHash }));
+
+  assert.equal(session.user.email, ann.email);
+});
+
+test("the link leads to the site, with a session in the fragment", async () => {
+  const ann = somebody();
+  const options = { emailRedirectTo: `${site}/welcome` };
+  await done(connect(plinth).auth.signUp({ ...ann, options }));
+
+  const { landed, fragment } = await follow((await plinth.mailTo(ann.email)).link);
+
+  assert.equal(landed.origin + landed.pathname, `${site}/welcome`);
+  assert.equal(fragment.get("type"), "signup");
+  const tokens = { access_token: fragment.get("access_token"), refresh_token: fragment.get("refresh_token") };
+  const { user } = await done(connect(plinth).auth.setSession(tokens));
+  assert.equal(user.email, ann.email);
+});
+
+test("with PKCE it leads to a code, which only the browser that asked can use", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth, { flowType: "pkce" });
+  await done(supabase.auth.signUp(ann));
+
+  const { query, fragment } = await follow((await plinth.mailTo(ann.email)).link);
+  assert.equal(fragment.get("access_token"), null);
+  const code = query.get("code");
+  const thief = connect(plinth, { flowType: "pkce" });
+  await done(thief.auth.signUp(somebody("thief")));
+  assert.deepEqual(await refusal(thief.auth.exchangeCodeForSession(code)), [400, "bad_code_verifier"]);
+  const { session } = await done(supabase.auth.exchangeCodeForSession(code));
+
+  assert.deepEqual(methodsOf(session), ["email/signup"]);
+});
+
+test("a mail that was lost is sent again, and its token replaces the first", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth);
+  await done(supabase.auth.signUp(ann));
+  const lost = await plinth.mailTo(ann.email);
+
+  await done(supabase.auth.resend({ type: "signup", email: ann.email }));
+  const found = await plinth.mailTo(ann.email);
+
+  assert.notEqual(found.id, lost.id);
+  const stale = { type: "email", token_hash: lost.tokenHash };
+  assert.deepEqual(await refusal(supabase.auth.verifyOtp(stale)), [403, "otp_expired"]);
+  await done(supabase.auth.verifyOtp({ type: "email", token_hash: found.tokenHash }));
+});
+
+test("whoever signs up with a confirmed address learns nothing, and nobody is written to", async () => {
+  const ann = somebody();
+  await done(connect(plinth).auth.signUp(ann));
+  const { id, tokenHash } = await plinth.mailTo(ann.email);
+  const { user } = await done(connect(plinth).auth.verifyOtp({ type: "email", token_hash: tokenHash }));
+
+  const again = await done(connect(plinth).auth.signUp({ ...ann, password: "battery staple" }));
+
+  assert.equal(again.session, null);
+  assert.deepEqual(again.user.identities, []);
+  assert.notEqual(again.user.id, user.id);
+  assert.equal((await plinth.mailTo(ann.email)).id, id);
+});
+
+test("a weak password is refused with its reasons", async () => {
+  const { error } = await connect(plinth).auth.signUp({ ...somebody(), password: "short" });
+
+  assert.deepEqual([error.name, error.status, error.code], ["AuthWeakPasswordError", 422, "weak_password"]);
+  assert.deepEqual(error.reasons, ["length"]);
+});
+
+test("a guest signs in without a name, and becomes somebody without losing the account", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth);
+  const guest = await done(supabase.auth.signInAnonymously({ options: { data: { cart: 3 } } }));
+  assert.equal(guest.user.is_anonymous, true);
+  assert.equal(guest.user.user_metadata.cart, 3);
+  assert.deepEqual(methodsOf(guest.session), ["anonymous"]);
+  const early = supabase.auth.updateUser({ password: ann.password });
+  assert.deepEqual(await refusal(early), [422, "validation_failed"]);
+
+  const pending = await done(supabase.auth.updateUser({ email: ann.email }));
+  assert.equal(pending.user.new_email, ann.email);
+  const { otp: token } = await plinth.mailTo(ann.email);
+  await done(supabase.auth.verifyOtp({ type: "email_change", email: ann.email, token }));
+  const { user } = await done(supabase.auth.updateUser({ password: ann.password }));
+
+  assert.equal(user.id, guest.user.id);
+  assert.equal(user.is_anonymous, false);
+  assert.equal(user.user_metadata.cart, 3);
+  await done(connect(plinth).auth.signInWithPassword(ann));
+});
