@@ -153,6 +153,19 @@ test("an ID token signs in, once its nonce is shown", async () => {
   assert.equal(data.user.email, idp.person.email);
 });
 
+test("an ID token links its identity to whoever is signed in", async () => {
+  const supabase = connect("implicit");
+  const email = `with-password-${Math.random()}@mail.dev`;
+  const signedUp = await supabase.auth.signUp({ email, password: "correct horse" });
+  assert.equal(signedUp.error, null);
+
+  const { data, error } = await supabase.auth.linkIdentity({ provider: "keycloak", token: await fetchIdToken() });
+
+  assert.equal(error, null);
+  assert.equal(data.user.id, signedUp.data.user.id);
+  assert.deepEqual(data.user.identities.map(({ provider }) => provider).sort(), ["email", "keycloak"]);
+});
+
 test("a refusal of the provider reaches the site", async () => {
   const { data } = await connect("pkce").auth.signInWithOAuth({
     provider: "keycloak",
