@@ -1,0 +1,131 @@
+// Passkeys, from the first registration to signing in with nothing else.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { createClient } from "@supabase/supabase-js";
+
+import { somebody } from "../js-clients/support/accounts.mjs";
+import { done, refusal } from "./support/answers.mjs";
+import { addAuthenticator, openSite } from "./support/site.mjs";
+
+let site;
+let admin;
+before(async () => {
+  site = await openSite({ "auth.passkey.enabled": true });
+  const options = { auth: { persistSession: false, autoRefreshToken: false } };
+  admin = createClient(site.plinth.apiUrl, site.plinth.keys.secret, options).auth.admin;
+});
+after(() => site?.stop());
+
+/** A tab with somebody signed in, on a device with an authenticator. */
+async function member() {
+  const tab = await site.visit("/");
+  const device = await addAuthenticator(tab);
+  const { user } = await done(tab.evaluate((ann) => answer(client.auth.signUp(ann)), somebody()));
+  return { tab, device, user };
+}
+
+const registerPasskey = (tab) => done(tab.evaluate(() => answer(client.auth.registerPasskey())));
+const listPasskeys = (tab) => done(tab.evaluate(() => answer(client.auth.passkey.list())));
+
+test("a passkey is registered, and then enough to sign in", async () => {
+  const { tab, device, user } = await member();
+
+  const passkey = await registerPasskey(tab);
+  const [credential] = await device.credentials();
+  assert.equal(credential.rpId, "localhost");
+  assert.equal(credential.isResidentCredential, true);
+  assert.equal(Buffer.from(credential.userHandle, "base64").toString(), user.id);
+  await tab.evaluate(() => client.auth.signOut());
+  const { session } = await done(tab.evaluate(() => answer(client.auth.signInWithPasskey())));
+
+  assert.equal(session.user.id, user.id);
+  const { claims } = await done(tab.evaluate(() => answer(client.auth.getClaims())));
+  assert.deepEqual([claims.aal, claims.amr[0].method], ["aal1", "passkey"]);
+  const [listed] = await listPasskeys(tab);
+  assert.equal(listed.id, passkey.id);
+  assert.ok(listed.last_used_at);
+});
+
+test("the browser's own forms of options and credentials are those of the server", async () => {
+  const { tab, user } = await member();
+
+  await done(
+    tab.evaluate(async () => {
+      const { data, error } = await client.auth.passkey.startRegistration();
+      if (error) return { error: error.message };
+      const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(data.options);
+      const credential = (await navigator.credentials.create({ publicKey })).toJSON();
+      return answer(client.auth.passkey.verifyRegistration({ challengeId: data.challenge_id, credential }));
+    }),
+  );
+  await tab.evaluate(() => client.auth.signOut());
+  const { session } = await done(
+    tab.evaluate(async () => {
+      const { data, error } = await client.auth.passkey.startAuthentication();
+      if (error) return { error: error.message };
+      const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data.options);
+      const credential = (await navigator.credentials.get({ publicKey })).toJSON();
+      return answer(client.auth.passkey.verifyAuthentication({ challengeId: data.challenge_id, credential }));
+    }),
+  );
+
+  assert.equal(session.user.id, user.id);
+});
+
+test("an answer counts once, and only for its own challenge", async () => {
+  const { tab } = await member();
+  await registerPasskey(tab);
+
+  const answers = await tab.evaluate(async () => {
+    const verify = (challenge, credential) =>
+      answer(client.auth.passkey.verifyAuthentication({ challengeId: challenge.challenge_id, credential }));
+    const { data: first } = await client.auth.passkey.startAuthentication();
+    const { data: second } = await client.auth.passkey.startAuthentication();
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(first.options);
+    const credential = (await navigator.credentials.get({ publicKey })).toJSON();
+    return [await verify(second, credential), await verify(first, credential), await verify(first, credential)];
+  });
+
+  assert.deepEqual(await refusal(answers[0]), [400, "webauthn_verification_failed"]);
+  await done(answers[1]);
+  assert.deepEqual(await refusal(answers[2]), [400, "webauthn_challenge_not_found"]);
+});
+
+test("a device that has a passkey already is not asked to make another", async () => {
+  const { tab } = await member();
+  await registerPasskey(tab);
+
+  const { error } = await tab.evaluate(() => answer(client.auth.registerPasskey()));
+
+  assert.match(error.message, /registered|excluded|InvalidState/i);
+  assert.equal((await listPasskeys(tab)).length, 1);
+});
+
+test("passkeys are named and removed, after which they open nothing", async () => {
+  const { tab } = await member();
+  const { id } = await registerPasskey(tab);
+
+  await done(
+    tab.evaluate((passkeyId) => answer(client.auth.passkey.update({ passkeyId, friendlyName: "Laptop" })), id),
+  );
+  assert.deepEqual((await listPasskeys(tab)).map((passkey) => passkey.friendly_name), ["Laptop"]);
+  await done(tab.evaluate((passkeyId) => answer(client.auth.passkey.delete({ passkeyId })), id));
+  assert.deepEqual(await listPasskeys(tab), []);
+
+  await tab.evaluate(() => client.auth.signOut());
+  const answer_ = tab.evaluate(() => answer(client.auth.signInWithPasskey()));
+  assert.deepEqual(await refusal(answer_), [400, "webauthn_verification_failed"]);
+});
+
+test("an administrator sees passkeys and takes lost ones away", async () => {
+  const { tab, user } = await member();
+  const { id: passkeyId } = await registerPasskey(tab);
+
+  const listed = await done(admin.passkey.listPasskeys({ userId: user.id }));
+  assert.deepEqual(listed.map(({ id }) => id), [passkeyId]);
+  await done(admin.passkey.deletePasskey({ userId: user.id, passkeyId }));
+
+  assert.deepEqual(await listPasskeys(tab), []);
+});

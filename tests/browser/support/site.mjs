@@ -1,0 +1,107 @@
+// An application in a real browser: a site of one page, and Chromium to visit it.
+//
+// The page makes a client of the published bundle and calls it `client`; pages below /pkce use that
+// flow, all others the implicit one. Whatever a session tells its listeners is in `events`.
+
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+
+import { chromium } from "playwright-core";
+
+import { startAccounts } from "../../js-clients/support/accounts.mjs";
+
+const require = createRequire(import.meta.url);
+const bundle = new URL(`file://${require.resolve("@supabase/supabase-js/dist/umd/supabase.js")}`);
+
+/** Debian's; CHROMIUM_BIN names another. */
+const executablePath = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
+const args = [
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-gpu",
+  "--disable-sync",
+  "--no-first-run",
+  "--no-sandbox",
+];
+
+/** A Plinth, the site of its project, and a browser. */
+export async function openSite(settings = {}) {
+  const server = createServer();
+  server.listen(0, "localhost");
+  await once(server, "listening");
+  const url = `http://localhost:${server.address().port}`;
+  const stops = [() => server.close()];
+  const stop = async () => {
+    for (const step of stops.reverse()) await step();
+  };
+  try {
+    const plinth = await startAccounts({ "auth.site_url": url, ...settings });
+    stops.push(plinth.stop);
+    server.on("request", await answers(plinth));
+    const browser = await chromium.launch({ executablePath, args });
+    stops.push(() => browser.close());
+    return { url, plinth, browser, visit: (path) => visit(browser, url + path), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function answers(plinth) {
+  const script = await readFile(bundle);
+  const html = page(plinth);
+  return (request, response) => {
+    const isScript = request.url === "/supabase.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    response.end(isScript ? script : html);
+  };
+}
+
+const page = ({ apiUrl, keys }) => `<!doctype html>
+<html lang="en">
+<title>An application</title>
+<script src="/supabase.js"></script>
+<script>
+  const flowType = location.pathname.startsWith("/pkce") ? "pkce" : "implicit";
+  var client = supabase.createClient("${apiUrl}", "${keys.publishable}", { auth: { flowType } });
+  var events = [];
+  client.auth.onAuthStateChange((event) => events.push(event));
+  // The answer of a call, for the test on the other side of the browser.
+  const answer = async (call) => {
+    const { data, error } = await call;
+    return { data, error: error && { name: error.name, message: error.message, status: error.status, code: error.code } };
+  };
+</script>
+</html>
+`;
+
+/** A page in a browser of its own: nobody has been there before. */
+async function visit(browser, url) {
+  const context = await browser.newContext();
+  const tab = await context.newPage();
+  await tab.goto(url);
+  return tab;
+}
+
+/** A device that keeps keys, with somebody who touches it whenever it asks. */
+export async function addAuthenticator(tab, kind = "passkeys") {
+  const isPlatform = kind === "passkeys";
+  const cdp = await tab.context().newCDPSession(tab);
+  await cdp.send("WebAuthn.enable");
+  const { authenticatorId } = await cdp.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: isPlatform ? "internal" : "usb",
+      hasResidentKey: isPlatform,
+      hasUserVerification: isPlatform,
+      isUserVerified: isPlatform,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    credentials: async () => (await cdp.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    remove: () => cdp.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId }),
+  };
+}
