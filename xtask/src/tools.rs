@@ -17,6 +17,9 @@ const NODE_MAJOR: u32 = 20;
 /// The PostgreSQL that Debian carries: the oldest version that Plinth supports.
 pub(crate) const DEBIAN_POSTGRES: &str = "/usr/lib/postgresql/15/bin";
 
+/// The browser of the tests: Debian's name of the package and of the program.
+pub(crate) const CHROMIUM: &str = "chromium";
+
 /// Fails with one sentence when Node.js is missing or too old.
 pub(crate) fn require_node() -> Result<()> {
     let missing: Vec<&str> = ["node", "npm"]
@@ -120,8 +123,8 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     if !has_debian_postgres() || find("psql").is_none() {
         missing.extend(["postgresql-15", "postgresql-client-15"]);
     }
-    if needs_browser && find("chromium").is_none() {
-        missing.push("chromium");
+    if needs_browser && find(CHROMIUM).is_none() {
+        missing.push(CHROMIUM);
     }
     if missing.is_empty() {
         return Ok(Outcome::AlreadyDone);

@@ -4,9 +4,11 @@
 // flow, all others the implicit one. Whatever a session tells its listeners is in `events`.
 
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
 
 import { chromium } from "playwright-core";
 
@@ -15,8 +17,10 @@ import { startAccounts } from "../../js-clients/support/accounts.mjs";
 const require = createRequire(import.meta.url);
 const bundle = new URL(`file://${require.resolve("@supabase/supabase-js/dist/umd/supabase.js")}`);
 
-/** Debian's; CHROMIUM_BIN names another. */
-const executablePath = process.env.CHROMIUM_BIN ?? "/usr/bin/chromium";
+/** The system's own; nothing is downloaded. */
+const executablePath = process.env.PATH.split(delimiter)
+  .map((folder) => join(folder, "chromium"))
+  .find((file) => existsSync(file));
 const args = [
   "--disable-background-networking",
   "--disable-component-update",

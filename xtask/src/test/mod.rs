@@ -114,15 +114,18 @@ fn suite_steps(folder: PathBuf, built: &OnceCell<Artifacts>) -> [Step<'_>; 2] {
         .to_string_lossy()
         .into_owned();
     let packages = format!("{name} packages");
-    let needs_browser = folder.ends_with(BROWSER).then_some(SYSTEM_PACKAGES);
+    let is_in_browser = folder.ends_with(BROWSER);
     let install_folder = folder.clone();
     [
         Step::new(&packages, move || tools::install_packages(&install_folder)),
         Step::new(format!("{name} tests"), move || {
+            if is_in_browser && tools::find(tools::CHROMIUM).is_none() {
+                return Ok(Outcome::Skipped("there is no Chromium".to_owned()));
+            }
             test_in_javascript(&folder, built)
         })
         .needs([BUILD, RUNTIME_PACKAGES, &packages])
-        .needs(needs_browser),
+        .needs(is_in_browser.then_some(SYSTEM_PACKAGES)),
     ]
 }
 
