@@ -114,7 +114,7 @@ pub(crate) fn check_by(context: &Context, bucket: Bucket, key: &str) -> Result<(
 }
 
 /// Counts something that is about to be sent; 429 when the project sent too much. Where addresses
-/// or numbers are confirmed without being asked, nothing is counted.
+/// or numbers are confirmed without being asked, only a limit of nothing counts.
 pub(crate) fn check_sending(context: &Context, sending: Sending) -> Result<(), AuthError> {
     let (config, buckets) = (&context.config, &context.state.buckets);
     let (is_unlimited, rate, level) = match sending {
@@ -129,7 +129,7 @@ pub(crate) fn check_sending(context: &Context, sending: Sending) -> Result<(), A
             &buckets.messages,
         ),
     };
-    if is_unlimited || take(level, rate, context) {
+    if is_unlimited && rate.count > 0.0 || take(level, rate, context) {
         return Ok(());
     }
     Err(match sending {

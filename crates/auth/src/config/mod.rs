@@ -77,6 +77,17 @@ pub struct AuthConfig {
     pub(crate) is_cleanup_enabled: bool,
 }
 
+impl AuthConfig {
+    /// The site's URL as people write it: without the slash that a URL of only a host gets.
+    pub(crate) fn site(&self) -> &str {
+        let url = self.site_url.as_str();
+        match self.site_url.path() {
+            "/" => url.strip_suffix('/').unwrap_or(url),
+            _ => url,
+        }
+    }
+}
+
 /// Access tokens.
 #[derive(Debug, Clone)]
 pub(crate) struct JwtConfig {

@@ -73,9 +73,8 @@ pub(super) fn of_notice(context: &Context, user: &User, to: &str, notice: &Notic
 }
 
 fn of_user(context: &Context, user: &User, email: &str) -> Value {
-    let site_url = context.config.site_url.as_str();
     json!({
-        "SiteURL": site_url.strip_suffix('/').unwrap_or(site_url),
+        "SiteURL": context.config.site(),
         "Email": email,
         "Data": user.user_metadata,
     })

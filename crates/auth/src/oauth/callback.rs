@@ -32,7 +32,7 @@ pub(crate) async fn callback(context: Context, request: Request) -> Result<Respo
     let answer = read_answer(&parts.method, &parts.uri, body).await;
     let flow = match find_flow(&context, answer.get("state")).await {
         Ok(flow) => flow,
-        Err(error) => return redirects::lost(context.config.site_url.as_str(), &error.into()),
+        Err(error) => return redirects::lost(context.config.site(), &error.into()),
     };
     let target = target(&context, &flow);
     // Letters that are sent on the way lead to where the flow was to end.
@@ -111,7 +111,7 @@ fn target(context: &Context, flow: &Flow) -> String {
     let wanted = configured.filter(|url| !url.is_empty());
     let wanted = wanted.or(flow.referrer.as_deref());
     let url = wanted.and_then(|url| Url::parse(url).ok());
-    url.map_or_else(|| config.site_url.to_string(), String::from)
+    url.map_or_else(|| config.site().to_owned(), String::from)
 }
 
 enum Followed {

@@ -145,7 +145,7 @@ fn consent_page(context: &Context, authorization_id: &str) -> Option<String> {
     if path.is_empty() {
         return None;
     }
-    let site = context.config.site_url.as_str().trim_end_matches('/');
+    let site = context.config.site().trim_end_matches('/');
     let path = path.trim_start_matches('/');
     let page = format!("{site}/{path}");
     Some(with_query(&page, &[("authorization_id", authorization_id)]))

@@ -63,7 +63,7 @@ impl Context {
         wishes
             .find(|wish| self.may_redirect_to(wish))
             .cloned()
-            .unwrap_or_else(|| self.config.site_url.to_string())
+            .unwrap_or_else(|| self.config.site().to_owned())
     }
 
     /// The same request, with one wish only: where its flow was going to end from the start.

@@ -116,11 +116,11 @@ async fn a_signup_link_makes_the_account_and_sends_nothing() {
     assert_eq!(made["email"], "ann@mail.dev");
     assert_eq!(made["user_metadata"], json!({ "a": 1 }));
     assert_eq!(made["verification_type"], "signup");
-    assert_eq!(made["redirect_to"], "http://localhost:3000/");
+    assert_eq!(made["redirect_to"], "http://localhost:3000");
     let hash = made["hashed_token"].as_str().expect("a hash");
     assert_eq!(hash.len(), 56);
     let expected = format!(
-        "http://api.test/auth/v1/verify?token={hash}&type=signup&redirect_to=http://localhost:3000/"
+        "http://api.test/auth/v1/verify?token={hash}&type=signup&redirect_to=http://localhost:3000"
     );
     assert_eq!(made["action_link"], expected);
     assert_eq!(made["email_otp"].as_str().map(str::len), Some(6));
@@ -187,7 +187,7 @@ async fn a_magic_link_signs_in_and_signs_up_who_is_new() {
     assert!(
         reply
             .location()
-            .starts_with("http://localhost:3000/#access_token=")
+            .starts_with("http://localhost:3000#access_token=")
     );
     verify(&api, "magiclink", &second)
         .await
@@ -290,7 +290,7 @@ async fn links_end_where_it_is_allowed() {
 
     let (good, bad) = ("https://app.example/in", "https://evil.test/in");
     assert_eq!(ends("", good).await, good);
-    assert_eq!(ends("", bad).await, "http://localhost:3000/");
+    assert_eq!(ends("", bad).await, "http://localhost:3000");
     let query = "?redirect_to=https%3A%2F%2Fapp.example%2Fq";
     assert_eq!(ends(query, "").await, "https://app.example/q");
     assert_eq!(ends(query, bad).await, "https://app.example/q");

@@ -428,7 +428,7 @@ async fn a_hook_sends_mails_in_our_place() {
     assert_eq!(data["token_hash"], hash);
     assert_eq!(data["token"].as_str().map(str::len), Some(6));
     let rest = json!({
-        "redirect_to": "http://localhost:3000/",
+        "redirect_to": "http://localhost:3000",
         "email_action_type": "signup",
         "site_url": "http://api.test/auth/v1",
         "token_new": "", "token_hash_new": "", "old_email": "", "old_phone": "",

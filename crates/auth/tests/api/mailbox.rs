@@ -29,7 +29,7 @@ async fn without_a_mail_server_mails_land_in_the_mailbox() {
         .await;
     let hash = hash.as_str().expect("a hash");
     let link = format!(
-        "http://api.test/auth/v1/verify?token={hash}&type=signup&redirect_to=http://localhost:3000/"
+        "http://api.test/auth/v1/verify?token={hash}&type=signup&redirect_to=http://localhost:3000"
     );
     assert_eq!(mail["links"], json!([link]));
     let text = mail["text"].as_str().expect("a text");
