@@ -13,6 +13,7 @@ async fn guarded(remote: &Remote, provider: &str) -> Api {
         ("auth.captcha.secret", "the secret"),
         ("plinth.auth.captcha.url", &remote.url),
         ("plinth.auth.captcha.timeout", "2s"),
+        ("auth.passkey.enabled", "true"),
     ])
     .await
 }
@@ -64,6 +65,7 @@ async fn guarded_requests_need_a_token() {
         "/recover",
         "/resend",
         "/token?grant_type=password",
+        "/passkeys/authentication/options",
     ] {
         for body in [ann(), with_token(ann(), "  ")] {
             let reply = api.post(path, body).await;

@@ -102,6 +102,27 @@ async fn no_client_may_try_codes_without_end() {
 }
 
 #[tokio::test]
+async fn passkeys_and_registrations_of_applications_are_counted_too() {
+    let api = Api::start(&[
+        ("auth.passkey.enabled", "true"),
+        ("auth.oauth_server.enabled", "true"),
+        ("auth.oauth_server.allow_dynamic_registration", "true"),
+    ])
+    .await;
+
+    for path in [
+        "/passkeys/authentication/options",
+        "/oauth/clients/register",
+    ] {
+        let ask = async || api.post(path, json!({})).await;
+        assert_eq!(until_refused(ask).await, 30, "{path}");
+    }
+    api.advance(Duration::from_secs(30));
+    let register = async || api.post("/oauth/clients/register", json!({})).await;
+    assert_eq!(until_refused(register).await, 1, "ten per five minutes");
+}
+
+#[tokio::test]
 async fn the_whole_project_sends_so_many_mails_in_an_hour() {
     let api = Api::start(&[
         ("auth.email.enable_confirmations", "true"),
