@@ -174,11 +174,7 @@ async fn trust_custom(context: &Context, identifier: &str) -> Result<Trusted, Au
         return Err(AuthError::invalid("Custom OAuth providers are disabled"));
     }
     let mut db = context.db().await?;
-    let found = match identifier.contains('\0') {
-        true => None,
-        false => custom::find(&mut db, identifier).await?,
-    };
-    let Some(row) = found else {
+    let Some(row) = custom::find(&mut db, identifier).await? else {
         let text = format!("Custom provider {identifier:?} not found");
         return Err(AuthError::invalid(text));
     };

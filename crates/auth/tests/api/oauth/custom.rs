@@ -144,11 +144,9 @@ async fn what_a_provider_cannot_be_is_refused() {
         with(oidc.clone(), "identifier", json!("")),
         with(oidc.clone(), "name", json!("")),
         with(oidc.clone(), "name", json!("x".repeat(101))),
-        with(oidc.clone(), "name", json!("a\u{0}")),
         with(oidc.clone(), "client_id", json!("")),
         with(oidc.clone(), "client_id", json!("x".repeat(513))),
         with(oidc.clone(), "client_secret", json!("")),
-        with(oidc.clone(), "client_secret", json!("a\u{0}")),
         with(oidc.clone(), "issuer", json!("")),
         with(oidc.clone(), "issuer", json!("http://127.0.0.1")),
         with(oidc.clone(), "issuer", json!("not a url")),
@@ -173,11 +171,6 @@ async fn what_a_provider_cannot_be_is_refused() {
             "authorization_params",
             json!({ "max_age": 7 }),
         ),
-        with(
-            oidc.clone(),
-            "authorization_params",
-            json!({ "a\u{0}": "x" }),
-        ),
         with(oidc.clone(), "attribute_mapping", json!({ "role": "x" })),
         with(
             oidc.clone(),
@@ -191,8 +184,10 @@ async fn what_a_provider_cannot_be_is_refused() {
     ] {
         create(&api, body).await.refuses(400, "validation_failed");
     }
-    let wrong_type = with(oidc.clone(), "scopes", json!("email"));
-    create(&api, wrong_type).await.refuses(400, "bad_json");
+    for (name, value) in [("scopes", json!("email")), ("name", json!("a\u{0}"))] {
+        let body = with(oidc.clone(), name, value);
+        create(&api, body).await.refuses(400, "bad_json");
+    }
     idp.publish("https://another.test");
     create(&api, oidc).await.refuses(400, "validation_failed");
     assert_eq!(

@@ -149,7 +149,6 @@ async fn a_bad_token_is_refused_whatever_is_wrong_with_it() {
     for token in [
         "x".to_owned(),
         "a.b.c".to_owned(),
-        "\u{0}".to_owned(),
         signed("iss", json!("https://evil.test")),
         signed("exp", json!(now - 3600)),
         signed("exp", json!("soon")),
@@ -232,7 +231,6 @@ async fn providers_that_are_off_or_unknown_are_refused() {
         json!({ "provider": "linkedin_oidc", "id_token": id_token }),
         json!({ "issuer": "https://evil.test", "client_id": "c", "id_token": id_token }),
         json!({ "provider": "custom:none", "id_token": id_token }),
-        json!({ "provider": "custom:\u{0}", "id_token": id_token }),
         json!({ "provider": "azure", "id_token": id_token }),
     ] {
         bring(&api, body).await.refuses(400, "validation_failed");
