@@ -11,7 +11,7 @@ before(async () => {
   plinth = await startAccounts({
     "auth.email.enable_confirmations": true,
     "auth.enable_anonymous_sign_ins": true,
-    "auth.email.double_confirm_changes": false,
+    "auth.sms.enable_confirmations": true,
   });
 });
 after(() => plinth?.stop());
@@ -117,6 +117,30 @@ test("whoever signs up with a confirmed address learns nothing, and nobody is wr
   assert.deepEqual(again.user.identities, []);
   assert.notEqual(again.user.id, user.id);
   assert.equal((await plinth.mailTo(ann.email)).id, id);
+});
+
+test("a change of address is confirmed at the old and at the new one", async () => {
+  const ann = somebody();
+  const supabase = connect(plinth);
+  await done(supabase.auth.signUp(ann));
+  const { tokenHash } = await plinth.mailTo(ann.email);
+  const { user } = await done(supabase.auth.verifyOtp({ type: "email", token_hash: tokenHash }));
+
+  const next = somebody("new").email;
+  const pending = await done(supabase.auth.updateUser({ email: next }));
+  assert.deepEqual([pending.user.email, pending.user.new_email], [ann.email, next]);
+  const lost = await plinth.mailTo(next);
+  await done(supabase.auth.resend({ type: "email_change", email: ann.email }));
+  const [atOld, atNew] = [await plinth.mailTo(ann.email), await plinth.mailTo(next)];
+  assert.deepEqual([atOld.template, atNew.template], ["email_change", "email_change"]);
+  assert.notEqual(atNew.id, lost.id);
+  const half = await done(supabase.auth.verifyOtp({ type: "email_change", email: ann.email, token: atOld.otp }));
+  assert.equal(half.session, null);
+  const whole = await done(supabase.auth.verifyOtp({ type: "email_change", token_hash: atNew.tokenHash }));
+
+  assert.equal(whole.user.id, user.id);
+  assert.deepEqual([whole.user.email, whole.user.new_email], [next, undefined]);
+  await done(connect(plinth).auth.signInWithPassword({ ...ann, email: next }));
 });
 
 test("a weak password is refused with its reasons", async () => {

@@ -36,6 +36,13 @@ export async function refusal(answer) {
   return [error.status, error.code];
 }
 
+/** Whether the server still takes the access token of a session. */
+export async function isAlive(plinth, { access_token: token }) {
+  const { error } = await connect(plinth).auth.getUser(token);
+  if (error) assert.equal(error.name, "AuthSessionMissingError", error.message);
+  return error === null;
+}
+
 /** What an access token says. */
 export const claimsOf = ({ access_token: token }) =>
   JSON.parse(Buffer.from(token.split(".")[1], "base64url"));

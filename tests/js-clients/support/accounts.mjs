@@ -5,9 +5,10 @@ import { startPlinth } from "./plinth.mjs";
 /** Where applications of these tests live, unless a test brings a server of its own. */
 export const site = "http://localhost:3000";
 
-/** The limits are not what these tests are about; one address asks for everything here. */
+/** Limits and hard work are not what these tests are about; one address asks for everything here. */
 const usual = {
   "auth.site_url": site,
+  "plinth.auth.password.hash_cost": 4,
   "auth.email.max_frequency": "1ms",
   "auth.sms.max_frequency": "1ms",
   "auth.rate_limit.sign_in_sign_ups": 10_000,
