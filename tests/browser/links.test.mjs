@@ -63,7 +63,10 @@ for (const flow of ["implicit", "pkce"]) {
     await done(tab.evaluate((word) => answer(client.auth.updateUser({ password: word })), password));
 
     const other = await site.visit(`/${flow}`);
-    const answered = other.evaluate((who) => answer(client.auth.signInWithPassword(who)), { ...ann, password });
+    const answered = other.evaluate((who) => answer(client.auth.signInWithPassword(who)), {
+      ...ann,
+      password,
+    });
     assert.equal((await done(answered)).user.email, ann.email);
   });
 }

@@ -67,7 +67,9 @@ test("the browser's own forms of options and credentials are those of the server
       if (error) return { error: error.message };
       const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data.options);
       const credential = (await navigator.credentials.get({ publicKey })).toJSON();
-      return answer(client.auth.passkey.verifyAuthentication({ challengeId: data.challenge_id, credential }));
+      return answer(
+        client.auth.passkey.verifyAuthentication({ challengeId: data.challenge_id, credential }),
+      );
     }),
   );
 
@@ -85,7 +87,11 @@ test("an answer counts once, and only for its own challenge", async () => {
     const { data: second } = await client.auth.passkey.startAuthentication();
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(first.options);
     const credential = (await navigator.credentials.get({ publicKey })).toJSON();
-    return [await verify(second, credential), await verify(first, credential), await verify(first, credential)];
+    return [
+      await verify(second, credential),
+      await verify(first, credential),
+      await verify(first, credential),
+    ];
   });
 
   assert.deepEqual(await refusal(answers[0]), [400, "webauthn_verification_failed"]);
@@ -108,15 +114,21 @@ test("passkeys are named and removed, after which they open nothing", async () =
   const { id } = await registerPasskey(tab);
 
   await done(
-    tab.evaluate((passkeyId) => answer(client.auth.passkey.update({ passkeyId, friendlyName: "Laptop" })), id),
+    tab.evaluate(
+      (passkeyId) => answer(client.auth.passkey.update({ passkeyId, friendlyName: "Laptop" })),
+      id,
+    ),
   );
-  assert.deepEqual((await listPasskeys(tab)).map((passkey) => passkey.friendly_name), ["Laptop"]);
+  assert.deepEqual(
+    (await listPasskeys(tab)).map((passkey) => passkey.friendly_name),
+    ["Laptop"],
+  );
   await done(tab.evaluate((passkeyId) => answer(client.auth.passkey.delete({ passkeyId })), id));
   assert.deepEqual(await listPasskeys(tab), []);
 
   await tab.evaluate(() => client.auth.signOut());
-  const answer_ = tab.evaluate(() => answer(client.auth.signInWithPasskey()));
-  assert.deepEqual(await refusal(answer_), [400, "webauthn_verification_failed"]);
+  const closed = tab.evaluate(() => answer(client.auth.signInWithPasskey()));
+  assert.deepEqual(await refusal(closed), [400, "webauthn_verification_failed"]);
 });
 
 test("an administrator sees passkeys and takes lost ones away", async () => {
@@ -124,7 +136,10 @@ test("an administrator sees passkeys and takes lost ones away", async () => {
   const { id: passkeyId } = await registerPasskey(tab);
 
   const listed = await done(admin.passkey.listPasskeys({ userId: user.id }));
-  assert.deepEqual(listed.map(({ id }) => id), [passkeyId]);
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [passkeyId],
+  );
   await done(admin.passkey.deletePasskey({ userId: user.id, passkeyId }));
 
   assert.deepEqual(await listPasskeys(tab), []);

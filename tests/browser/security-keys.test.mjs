@@ -33,7 +33,8 @@ const level = async (tab) => {
   const { currentLevel, nextLevel } = await done(answered);
   return [currentLevel, nextLevel];
 };
-const factorsOf = async (tab) => (await done(tab.evaluate(() => answer(client.auth.mfa.listFactors())))).webauthn;
+const factorsOf = async (tab) =>
+  (await done(tab.evaluate(() => answer(client.auth.mfa.listFactors())))).webauthn;
 
 /** The same person again, with the password alone. */
 async function signInAgain(tab, ann) {
@@ -56,7 +57,10 @@ test("a key is registered and raises the level, also at the next sign-in", async
 
   assert.deepEqual(await level(tab), ["aal2", "aal2"]);
   const { claims } = await done(tab.evaluate(() => answer(client.auth.getClaims())));
-  assert.deepEqual(claims.amr.map(({ method }) => method), ["mfa/webauthn", "password"]);
+  assert.deepEqual(
+    claims.amr.map(({ method }) => method),
+    ["mfa/webauthn", "password"],
+  );
 });
 
 test("each step may be taken by itself", async () => {
@@ -71,7 +75,9 @@ test("each step may be taken by itself", async () => {
       );
     }, factorId);
 
-  const { id } = await done(tab.evaluate(() => answer(client.auth.mfa.webauthn.enroll({ friendlyName: "by hand" }))));
+  const { id } = await done(
+    tab.evaluate(() => answer(client.auth.mfa.webauthn.enroll({ friendlyName: "by hand" }))),
+  );
   assert.deepEqual(await level(tab), ["aal1", "aal1"]);
   await done(confirm(id));
   await signInAgain(tab, ann);

@@ -14,7 +14,7 @@ use axum::{
 use plinth_project::{Cors, Project};
 use serde_json::{Value, json};
 
-pub(crate) use disabled::{saml, saml_for_admins, scim};
+pub(crate) use disabled::{saml, saml_for_admins, scim, web3};
 pub(crate) use discovery::{authorization_server, openid_configuration};
 pub(crate) use settings::settings;
 

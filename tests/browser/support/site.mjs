@@ -75,7 +75,9 @@ const page = ({ apiUrl, keys }) => `<!doctype html>
   // The answer of a call, for the test on the other side of the browser.
   const answer = async (call) => {
     const { data, error } = await call;
-    return { data, error: error && { name: error.name, message: error.message, status: error.status, code: error.code } };
+    if (!error) return { data, error };
+    const { name, message, status, code } = error;
+    return { data, error: { name, message, status, code } };
   };
 </script>
 </html>

@@ -84,7 +84,11 @@ test("an account is changed at once, without anybody's confirmation", async () =
   const next = somebody("next");
 
   const changed = await done(
-    admin.updateUserById(user.id, { ...next, user_metadata: { nick: "ann" }, app_metadata: { plan: "gold" } }),
+    admin.updateUserById(user.id, {
+      ...next,
+      user_metadata: { nick: "ann" },
+      app_metadata: { plan: "gold" },
+    }),
   );
 
   assert.equal(changed.user.email, next.email);
@@ -93,7 +97,10 @@ test("an account is changed at once, without anybody's confirmation", async () =
   assert.equal(await isAlive(plinth, session), false);
   await signIn(next);
   const other = await member();
-  assert.deepEqual(await refusal(admin.updateUserById(user.id, { email: other.ann.email })), [422, "email_exists"]);
+  assert.deepEqual(await refusal(admin.updateUserById(user.id, { email: other.ann.email })), [
+    422,
+    "email_exists",
+  ]);
 });
 
 test("a ban holds until it is lifted", async () => {
@@ -120,7 +127,10 @@ test("an account is removed, or only made unrecognisable", async () => {
   assert.ok(user.deleted_at);
   assert.ok(!JSON.stringify(user).includes(faded.ann.email));
   for (const { ann } of [gone, faded]) {
-    assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(ann)), [400, "invalid_credentials"]);
+    assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(ann)), [
+      400,
+      "invalid_credentials",
+    ]);
   }
 });
 
@@ -129,7 +139,10 @@ test("a session is ended with its token", async () => {
   const [one, other] = [await signIn(ann), await signIn(ann)];
 
   await done(admin.signOut(one.session.access_token, "others"));
-  assert.deepEqual([await isAlive(plinth, one.session), await isAlive(plinth, other.session)], [true, false]);
+  assert.deepEqual(
+    [await isAlive(plinth, one.session), await isAlive(plinth, other.session)],
+    [true, false],
+  );
   await done(admin.signOut(one.session.access_token, "global"));
   assert.equal(await isAlive(plinth, one.session), false);
 });
@@ -173,9 +186,9 @@ test("links are made for every purpose, and not mailed", async () => {
     assert.equal(user.email, params.email);
     await assert.rejects(plinth.mailTo(params.email), /no mail/);
 
-    const { landed, fragment } = await follow(properties.action_link);
+    const { landed, tokens } = await follow(properties.action_link);
     assert.equal(landed.pathname, "/in");
-    const session = await done(connect(plinth).auth.getUser(fragment.get("access_token")));
+    const session = await done(connect(plinth).auth.getUser(tokens.access_token));
     assert.equal(session.user.id, user.id);
   }
 });
@@ -198,7 +211,10 @@ test("a change of address is linked from both sides", async () => {
   const link = (type) => done(admin.generateLink({ type, email: ann.email, newEmail: next }));
 
   const links = [await link("email_change_current"), await link("email_change_new")];
-  const [half, whole] = links.map(({ properties }) => ({ type: "email_change", token_hash: properties.hashed_token }));
+  const [half, whole] = links.map(({ properties }) => ({
+    type: "email_change",
+    token_hash: properties.hashed_token,
+  }));
   const { session } = await done(connect(plinth).auth.verifyOtp(half));
   assert.equal(session, null);
   await done(connect(plinth).auth.verifyOtp(whole));

@@ -43,12 +43,21 @@ test("a provider is described, used, changed and removed", async () => {
   await done(providers.updateProvider("custom:guild", { name: "Our guild", enabled: false }));
   const read = await done(providers.getProvider("custom:guild"));
   assert.deepEqual([read.name, read.enabled, read.client_id], ["Our guild", false, "plinth"]);
-  const lists = [await done(providers.listProviders()), await done(providers.listProviders({ type: "oidc" }))];
-  assert.deepEqual(lists.map((list) => list.providers.map(({ identifier }) => identifier)), [["custom:guild"], []]);
+  const lists = [
+    await done(providers.listProviders()),
+    await done(providers.listProviders({ type: "oidc" })),
+  ];
+  assert.deepEqual(
+    lists.map((list) => list.providers.map(({ identifier }) => identifier)),
+    [["custom:guild"], []],
+  );
   assert.equal(await authorizationUrl(), undefined);
 
   await done(providers.deleteProvider("custom:guild"));
-  assert.deepEqual(await refusal(providers.getProvider("custom:guild")), [404, "custom_provider_not_found"]);
+  assert.deepEqual(await refusal(providers.getProvider("custom:guild")), [
+    404,
+    "custom_provider_not_found",
+  ]);
 });
 
 /** Where somebody is sent who wants to sign in there. */

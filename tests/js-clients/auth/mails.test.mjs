@@ -61,6 +61,24 @@ test("a magic link signs in by its hash, by its fragment, or by its code", async
   assert.deepEqual(methodsOf(last.session), ["magiclink"]);
 });
 
+test("flows that one client has begun at the same time are told apart", async () => {
+  const experimental = { appendPkceFlowIdToRedirects: true };
+  const supabase = connect(plinth, { flowType: "pkce", experimental });
+  const people = [somebody("ann"), somebody("bob")];
+  for (const { email } of people) {
+    const options = { emailRedirectTo: `${site}/in?tab=2` };
+    await done(supabase.auth.signInWithOtp({ email, options }));
+  }
+
+  for (const { email } of people) {
+    const { query } = await follow((await plinth.mailTo(email)).link);
+    assert.equal(query.get("tab"), "2");
+    const flowId = query.get("sb_flow_id");
+    const { user } = await done(supabase.auth.exchangeCodeForSession(query.get("code"), { flowId }));
+    assert.equal(user.email, email);
+  }
+});
+
 test("a link that was used, or goes elsewhere, ends at the site with the reason or without", async () => {
   const { ann } = await member();
   const options = { emailRedirectTo: "https://evil.example/in" };
@@ -74,7 +92,7 @@ test("a link that was used, or goes elsewhere, ends at the site with the reason 
   assert.equal(again.landed.origin, site);
   assert.equal(again.fragment.get("error"), "access_denied");
   assert.equal(again.fragment.get("error_code"), "otp_expired");
-  assert.equal(again.fragment.get("access_token"), null);
+  assert.equal(again.tokens.access_token, null);
 });
 
 for (const flowType of ["implicit", "pkce"]) {
@@ -86,20 +104,22 @@ for (const flowType of ["implicit", "pkce"]) {
 
     await done(supabase.auth.resetPasswordForEmail(ann.email, { redirectTo: `${site}/new-password` }));
     const { template, link } = await plinth.mailTo(ann.email);
-    const { landed, query, fragment } = await follow(link);
+    const { landed, query, fragment, tokens } = await follow(link);
     if (flowType === "pkce") {
       await done(supabase.auth.exchangeCodeForSession(query.get("code")));
       assert.ok(events.includes("PASSWORD_RECOVERY"), events.join());
     } else {
       assert.equal(fragment.get("type"), "recovery");
-      const tokens = { access_token: fragment.get("access_token"), refresh_token: fragment.get("refresh_token") };
       await done(supabase.auth.setSession(tokens));
     }
     await done(supabase.auth.updateUser({ password: "battery staple" }));
 
     assert.equal(template, "recovery");
     assert.equal(landed.pathname, "/new-password");
-    assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(ann)), [400, "invalid_credentials"]);
+    assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(ann)), [
+      400,
+      "invalid_credentials",
+    ]);
     await done(connect(plinth).auth.signInWithPassword({ ...ann, password: "battery staple" }));
   });
 }
@@ -132,7 +152,10 @@ test("where addresses need no confirmation, the new one alone confirms a change"
 test("an address that somebody has is refused", async () => {
   const [one, other] = [await member(), await member()];
 
-  assert.deepEqual(await refusal(one.supabase.auth.updateUser({ email: other.ann.email })), [422, "email_exists"]);
+  assert.deepEqual(await refusal(one.supabase.auth.updateUser({ email: other.ann.email })), [
+    422,
+    "email_exists",
+  ]);
 });
 
 test("after a day a new password needs a code that was just mailed", async (t) => {
@@ -147,7 +170,10 @@ test("after a day a new password needs a code that was just mailed", async (t) =
   const { otp: nonce, template } = await plinth.mailTo(ann.email);
   assert.equal(template, "reauthentication");
   const wrong = nonce === "000000" ? "000001" : "000000";
-  assert.deepEqual(await refusal(supabase.auth.updateUser({ password, nonce: wrong })), [422, "reauthentication_not_valid"]);
+  assert.deepEqual(await refusal(supabase.auth.updateUser({ password, nonce: wrong })), [
+    422,
+    "reauthentication_not_valid",
+  ]);
   await done(supabase.auth.updateUser({ password, nonce }));
 
   await done(connect(plinth).auth.signInWithPassword({ ...ann, password }));

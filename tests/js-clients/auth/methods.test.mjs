@@ -136,7 +136,9 @@ function* methods(owner, prefix = "") {
   }
 }
 
-const { auth } = createClient("http://127.0.0.1:1", "key", { auth: { persistSession: false, autoRefreshToken: false } });
+const { auth } = createClient("http://127.0.0.1:1", "key", {
+  auth: { persistSession: false, autoRefreshToken: false },
+});
 
 test("no method is left out, and none is made up", () => {
   const known = [...methods(auth)].filter((name) => !internal.includes(name));
@@ -148,7 +150,9 @@ test("no group of methods is left out", () => {
   const isGroup = (value) =>
     typeof value === "object" && Object.values(value ?? {}).some((member) => typeof member === "function");
   const found = (owner, prefix) =>
-    Object.keys(owner).filter((name) => isGroup(owner[name]) && name !== "storage").map((name) => prefix + name);
+    Object.keys(owner)
+      .filter((name) => isGroup(owner[name]) && name !== "storage")
+      .map((name) => prefix + name);
 
   for (const group of [...found(auth, ""), ...found(auth.mfa, "mfa."), ...found(auth.admin, "admin.")]) {
     assert.ok(groups.includes(group), group);

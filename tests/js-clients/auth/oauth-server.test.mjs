@@ -106,14 +106,19 @@ test("what was agreed to is remembered, listed, and taken back", async () => {
   const { supabase } = await member();
   const first = await ask(app);
   await done(supabase.auth.oauth.getAuthorizationDetails(first.id));
-  const answer = await done(supabase.auth.oauth.approveAuthorization(first.id, { skipBrowserRedirect: true }));
+  const answer = await done(
+    supabase.auth.oauth.approveAuthorization(first.id, { skipBrowserRedirect: true }),
+  );
   const code = new URL(answer.redirect_url).searchParams.get("code");
   const tokens = await exchange(app, code, first.verifier);
 
   const again = await done(supabase.auth.oauth.getAuthorizationDetails((await ask(app)).id));
   assert.ok(again.redirect_url.startsWith(redirectUri));
   const grants = await done(supabase.auth.oauth.listGrants());
-  assert.deepEqual(grants.map(({ client, scopes }) => [client.id, scopes]), [[app.client_id, ["openid", "email"]]]);
+  assert.deepEqual(
+    grants.map(({ client, scopes }) => [client.id, scopes]),
+    [[app.client_id, ["openid", "email"]]],
+  );
   await done(supabase.auth.oauth.revokeGrant({ clientId: app.client_id }));
 
   assert.deepEqual(await done(supabase.auth.oauth.listGrants()), []);

@@ -41,9 +41,15 @@ test("an address in use is refused, and so is a wrong password", async () => {
   const wrong = { ...ann, password: "wrong" };
 
   assert.deepEqual(await refusal(connect(plinth).auth.signUp(ann)), [422, "user_already_exists"]);
-  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(wrong)), [400, "invalid_credentials"]);
+  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(wrong)), [
+    400,
+    "invalid_credentials",
+  ]);
   const stranger = { ...somebody("nobody"), password: "wrong" };
-  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(stranger)), [400, "invalid_credentials"]);
+  assert.deepEqual(await refusal(connect(plinth).auth.signInWithPassword(stranger)), [
+    400,
+    "invalid_credentials",
+  ]);
 });
 
 test("the address may be written in any case", async () => {
@@ -155,7 +161,10 @@ test("what a user knows about themselves is merged, and theirs alone to write", 
 test("a new password ends the other sessions, not this one", async () => {
   const { ann, supabase, session } = await member();
   const phone = await signIn(ann);
-  assert.deepEqual(await refusal(supabase.auth.updateUser({ password: ann.password })), [422, "same_password"]);
+  assert.deepEqual(await refusal(supabase.auth.updateUser({ password: ann.password })), [
+    422,
+    "same_password",
+  ]);
 
   await done(supabase.auth.updateUser({ password: "battery staple" }));
 
@@ -166,7 +175,11 @@ test("a new password ends the other sessions, not this one", async () => {
 test("signing out ends one session, the others, or all", async () => {
   const { ann } = await member();
   const devices = async () => [await signIn(ann), await signIn(ann), await signIn(ann)];
-  const scopes = { local: [false, true, true], others: [true, false, false], global: [false, false, false] };
+  const scopes = {
+    local: [false, true, true],
+    others: [true, false, false],
+    global: [false, false, false],
+  };
 
   for (const [scope, expected] of Object.entries(scopes)) {
     const all = await devices();

@@ -54,10 +54,15 @@ export function somebody(name = "ann") {
   return { email: `${name}-${process.pid}-${people}@mail.dev`, password: "correct horse" };
 }
 
-/** Opens a link of a mail as a browser would, up to where it leads. */
+/** Opens a link of a mail as a browser would, up to where it leads, and reads what is said there. */
 export async function follow(link) {
   const response = await fetch(link, { redirect: "manual" });
   if (response.status !== 303) throw new Error(`${link} answered ${response.status}`);
   const landed = new URL(response.headers.get("location"));
-  return { landed, query: landed.searchParams, fragment: new URLSearchParams(landed.hash.slice(1)) };
+  const fragment = new URLSearchParams(landed.hash.slice(1));
+  const tokens = {
+    access_token: fragment.get("access_token"),
+    refresh_token: fragment.get("refresh_token"),
+  };
+  return { landed, query: landed.searchParams, fragment, tokens };
 }

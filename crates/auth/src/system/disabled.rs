@@ -13,6 +13,11 @@ pub(crate) async fn saml_for_admins(_admin: Admin) -> AuthError {
     saml().await
 }
 
+/// `POST /token?grant_type=web3`
+pub(crate) fn web3() -> AuthError {
+    AuthError::new(422, Code::Web3ProviderDisabled, "Web3 provider is disabled")
+}
+
 /// `/scim/v2/…`
 pub(crate) async fn scim() -> AuthError {
     AuthError::new(404, Code::FeatureDisabled, "SCIM is disabled")

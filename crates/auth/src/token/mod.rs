@@ -16,7 +16,7 @@ use crate::{
     oauth::id_token::{self, IdTokenParams},
     rate_limit::{self, Bucket},
     request::{Context, Input, Query, SignedIn},
-    sessions,
+    sessions, system,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -62,6 +62,7 @@ pub(crate) async fn token(
             let body = id_token::grant(&context, params, caller).await?;
             Ok(body.into_response())
         }
+        "web3" => Err(system::web3()),
         _ => Err(AuthError::new(
             400,
             Code::InvalidCredentials,

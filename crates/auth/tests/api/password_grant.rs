@@ -119,6 +119,15 @@ async fn other_grants_are_unknown() {
 }
 
 #[tokio::test]
+async fn wallets_are_told_that_they_are_switched_off() {
+    let api = Api::start(&[]).await;
+
+    api.post("/token?grant_type=web3", json!({ "chain": "solana" }))
+        .await
+        .refuses_with(422, "web3_provider_disabled", "Web3 provider is disabled");
+}
+
+#[tokio::test]
 async fn a_password_that_has_become_too_weak_is_reported() {
     let api = Api::start(&[("auth.minimum_password_length", "20")]).await;
     api.execute(
