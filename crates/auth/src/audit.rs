@@ -1,7 +1,7 @@
 //! The audit trail (auth contract §11): written in the transaction of the action itself.
 
 use plinth_db::Queries;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
@@ -120,6 +120,26 @@ pub(crate) async fn write(
     if !context.config.is_audit_kept {
         return Ok(());
     }
+    let sql = "insert into auth.audit_log_entries
+                 (instance_id, id, payload, created_at, ip_address)
+               values ($1, $2, $3, $4, $5)";
+    let (instance, id) = (Uuid::nil(), crate::random::uuid());
+    let ip = context.client.ip.to_string();
+    let payload = payload(actor, action, traits);
+    db.execute(sql, &[&instance, &id, &payload, &context.now, &ip])
+        .await?;
+    Ok(())
+}
+
+/// The same for statements that write down several things beside what they do; nothing where no
+/// log is kept.
+pub(crate) fn payloads(context: &Context, actor: &impl Actor, actions: &[Action]) -> Vec<Value> {
+    let kept = actions.iter().filter(|_| context.config.is_audit_kept);
+    kept.map(|action| payload(actor, *action, Value::Null))
+        .collect()
+}
+
+fn payload(actor: &impl Actor, action: Action, traits: Value) -> Value {
     let (name, kind) = action.names();
     let mut payload = actor.describe();
     payload.insert("action".to_owned(), name.into());
@@ -127,13 +147,5 @@ pub(crate) async fn write(
     if !traits.is_null() {
         payload.insert("traits".to_owned(), traits);
     }
-    let sql = "insert into auth.audit_log_entries
-                 (instance_id, id, payload, created_at, ip_address)
-               values ($1, $2, $3, $4, $5)";
-    let (instance, id) = (Uuid::nil(), crate::random::uuid());
-    let ip = context.client.ip.to_string();
-    let payload = json!(payload);
-    db.execute(sql, &[&instance, &id, &payload, &context.now, &ip])
-        .await?;
-    Ok(())
+    Value::Object(payload)
 }

@@ -189,15 +189,34 @@ impl ProjectDb {
 
     /// Privileged: a transaction as the owner of one system schema.
     pub async fn begin_as_service(&self, service: Service) -> Result<ServiceTransaction, DbError> {
+        Ok(self.open_as_service(service, &[]).await?.0)
+    }
+
+    /// The same, with its first statement in the same flush.
+    pub async fn begin_as_service_with(
+        &self,
+        service: Service,
+        first: Step<'_>,
+    ) -> Result<(ServiceTransaction, Vec<Row>), DbError> {
+        let (transaction, mut rows) = self.open_as_service(service, &[first]).await?;
+        Ok((transaction, rows.pop().unwrap_or_default()))
+    }
+
+    async fn open_as_service(
+        &self,
+        service: Service,
+        steps: &[Step<'_>],
+    ) -> Result<(ServiceTransaction, Vec<Vec<Row>>), DbError> {
         let gate = self.0.gate.clone().read_owned().await;
         let pool = self.pool(PoolKind::Service(service));
-        let (transaction, _) = pool
-            .begin(Begin::default(), &LocalSettings::default(), &[])
+        let (transaction, rows) = pool
+            .begin(Begin::default(), &LocalSettings::default(), steps)
             .await?;
-        Ok(ServiceTransaction {
+        let transaction = ServiceTransaction {
             transaction,
             _gate: gate,
-        })
+        };
+        Ok((transaction, rows))
     }
 
     /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.

@@ -1,15 +1,16 @@
 //! `auth.mfa_factors`: what a user proves themselves with beside the first sign-in.
 
 use plinth_db::{DbError, Queries, Row};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use time::OffsetDateTime;
+use time::{OffsetDateTime, serde::rfc3339};
 use uuid::Uuid;
 
 use crate::wire_time;
 
 /// A second factor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Stored")]
 pub(crate) struct Factor {
     pub(crate) id: Uuid,
     pub(crate) user_id: Uuid,
@@ -60,11 +61,56 @@ impl FactorKind {
     }
 }
 
-/// What [`Factor::from_row`] reads, of a table that is called `f`.
+/// What a [`Factor`] is read from, of a table that is called `f`.
 pub(crate) const COLUMNS: &str = "f.id, f.user_id, f.friendly_name,
     f.factor_type::text as factor_type, f.status::text as status, f.secret, f.phone,
     f.last_challenged_at, f.web_authn_credential, f.web_authn_aaguid,
     f.last_webauthn_challenge_data, f.created_at, f.updated_at";
+
+/// The columns as they are, in a row of their own or in JSON beside their user.
+#[derive(Deserialize)]
+struct Stored {
+    id: Uuid,
+    user_id: Uuid,
+    friendly_name: Option<String>,
+    factor_type: String,
+    status: String,
+    secret: Option<String>,
+    phone: Option<String>,
+    #[serde(with = "rfc3339::option")]
+    last_challenged_at: Option<OffsetDateTime>,
+    web_authn_credential: Option<Value>,
+    web_authn_aaguid: Option<Uuid>,
+    last_webauthn_challenge_data: Option<Value>,
+    #[serde(with = "rfc3339")]
+    created_at: OffsetDateTime,
+    #[serde(with = "rfc3339")]
+    updated_at: OffsetDateTime,
+}
+
+impl TryFrom<Stored> for Factor {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        let kind = FactorKind::parse(&stored.factor_type)
+            .ok_or_else(|| format!("a factor of the unknown type {}", stored.factor_type))?;
+        Ok(Self {
+            id: stored.id,
+            user_id: stored.user_id,
+            friendly_name: stored.friendly_name.unwrap_or_default(),
+            kind,
+            is_verified: stored.status == "verified",
+            secret: stored.secret,
+            phone: stored.phone.unwrap_or_default(),
+            last_challenged_at: stored.last_challenged_at,
+            web_authn_credential: stored.web_authn_credential,
+            web_authn_aaguid: stored.web_authn_aaguid,
+            last_webauthn_challenge_data: stored.last_webauthn_challenge_data,
+            created_at: stored.created_at,
+            updated_at: stored.updated_at,
+        })
+    }
+}
 
 impl Factor {
     /// As the database and clients have it.
@@ -76,28 +122,22 @@ impl Factor {
     }
 
     pub(crate) fn from_row(row: &Row) -> Result<Self, DbError> {
-        let text = |column: &str| -> Result<String, DbError> {
-            let value: Option<String> = row.try_get(column)?;
-            Ok(value.unwrap_or_default())
-        };
-        let kind = text("factor_type")?;
-        let kind = FactorKind::parse(&kind)
-            .ok_or_else(|| DbError::Misuse(format!("a factor of the unknown type {kind}")))?;
-        Ok(Self {
+        let stored = Stored {
             id: row.try_get("id")?,
             user_id: row.try_get("user_id")?,
-            friendly_name: text("friendly_name")?,
-            kind,
-            is_verified: text("status")? == "verified",
+            friendly_name: row.try_get("friendly_name")?,
+            factor_type: row.try_get("factor_type")?,
+            status: row.try_get("status")?,
             secret: row.try_get("secret")?,
-            phone: text("phone")?,
+            phone: row.try_get("phone")?,
             last_challenged_at: row.try_get("last_challenged_at")?,
             web_authn_credential: row.try_get("web_authn_credential")?,
             web_authn_aaguid: row.try_get("web_authn_aaguid")?,
             last_webauthn_challenge_data: row.try_get("last_webauthn_challenge_data")?,
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,
-        })
+        };
+        stored.try_into().map_err(DbError::Misuse)
     }
 }
 

@@ -1,16 +1,17 @@
 //! `auth.identities`: the ways in which a user signs in.
 
 use plinth_db::{DbError, Queries, Row};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use time::OffsetDateTime;
+use time::{OffsetDateTime, serde::rfc3339};
 use uuid::Uuid;
 
 use super::Object;
 use crate::wire_time;
 
 /// One way in.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(from = "Stored")]
 pub(crate) struct Identity {
     pub(crate) id: Uuid,
     /// The provider's name for the person; the user's id for `email` and `phone`.
@@ -26,31 +27,61 @@ pub(crate) struct Identity {
     pub(crate) updated_at: OffsetDateTime,
 }
 
-/// What [`Identity::from_row`] reads, of a table that is called `i`.
+/// What an [`Identity`] is read from, of a table that is called `i`.
 pub(crate) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.identity_data,
     i.email, i.last_sign_in_at, i.created_at, i.updated_at";
 
+/// The columns as they are, in a row of their own or in JSON beside their user.
+#[derive(Deserialize)]
+struct Stored {
+    id: Uuid,
+    provider_id: String,
+    user_id: Uuid,
+    provider: String,
+    identity_data: Value,
+    email: Option<String>,
+    #[serde(with = "rfc3339::option")]
+    last_sign_in_at: Option<OffsetDateTime>,
+    #[serde(with = "rfc3339::option")]
+    created_at: Option<OffsetDateTime>,
+    #[serde(with = "rfc3339::option")]
+    updated_at: Option<OffsetDateTime>,
+}
+
+impl From<Stored> for Identity {
+    fn from(stored: Stored) -> Self {
+        let created_at = stored.created_at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        Self {
+            id: stored.id,
+            provider_id: stored.provider_id,
+            user_id: stored.user_id,
+            provider: stored.provider,
+            data: match stored.identity_data {
+                Value::Object(data) => data,
+                _ => Object::new(),
+            },
+            email: stored.email.unwrap_or_default(),
+            last_sign_in_at: stored.last_sign_in_at,
+            created_at,
+            updated_at: stored.updated_at.unwrap_or(created_at),
+        }
+    }
+}
+
 impl Identity {
     pub(crate) fn from_row(row: &Row) -> Result<Self, DbError> {
-        let data: Value = row.try_get("identity_data")?;
-        let email: Option<String> = row.try_get("email")?;
-        let created_at: Option<OffsetDateTime> = row.try_get("created_at")?;
-        let created_at = created_at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let updated_at: Option<OffsetDateTime> = row.try_get("updated_at")?;
-        Ok(Self {
+        let stored = Stored {
             id: row.try_get("id")?,
             provider_id: row.try_get("provider_id")?,
             user_id: row.try_get("user_id")?,
             provider: row.try_get("provider")?,
-            data: match data {
-                Value::Object(data) => data,
-                _ => Object::new(),
-            },
-            email: email.unwrap_or_default(),
+            identity_data: row.try_get("identity_data")?,
+            email: row.try_get("email")?,
             last_sign_in_at: row.try_get("last_sign_in_at")?,
-            created_at,
-            updated_at: updated_at.unwrap_or(created_at),
-        })
+            created_at: row.try_get("created_at")?,
+            updated_at: row.try_get("updated_at")?,
+        };
+        Ok(stored.into())
     }
 
     /// Whether the provider vouches for the address.

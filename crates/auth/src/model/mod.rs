@@ -1,6 +1,7 @@
 //! The things that accounts consist of: rows of `auth.*` and the bodies they become. What is done
 //! with them is the business of the endpoints.
 
+mod belongings;
 pub(crate) mod factors;
 pub(crate) mod flows;
 pub(crate) mod identities;
@@ -8,6 +9,7 @@ pub(crate) mod one_time;
 pub(crate) mod sessions;
 pub(crate) mod users;
 
+pub(crate) use belongings::Belongings;
 pub(crate) use factors::{Factor, FactorBody, FactorKind};
 pub(crate) use flows::{Flow, FlowMethod};
 pub(crate) use identities::{Identity, IdentityBody};

@@ -1,7 +1,9 @@
 //! `auth.sessions`: one row per device that is signed in. Ending a session is deleting its row.
 
 use plinth_db::{DbError, Queries, Row};
-use time::OffsetDateTime;
+use postgres_types::Json;
+use serde::Deserialize;
+use time::{OffsetDateTime, serde::rfc3339};
 use uuid::Uuid;
 
 /// A sign-in.
@@ -118,10 +120,24 @@ pub(crate) async fn delete_all_but(
 }
 
 /// One of the ways in which somebody proved themselves in a session (`auth.mfa_amr_claims`).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct AmrClaim {
+    #[serde(rename = "authentication_method")]
     pub(crate) method: String,
+    #[serde(with = "rfc3339", rename = "updated_at")]
     pub(crate) at: OffsetDateTime,
+}
+
+/// All claims of a session as one column, newest first; the session's table is called `s`.
+pub(crate) const AMR: &str = "
+    (select json_agg(a) from (
+       select authentication_method, updated_at from auth.mfa_amr_claims
+       where session_id = s.id order by updated_at desc) a) as session_amr";
+
+/// What [`AMR`] found.
+pub(crate) fn amr_from_row(row: &Row) -> Result<Vec<AmrClaim>, DbError> {
+    let claims: Option<Json<Vec<AmrClaim>>> = row.try_get("session_amr")?;
+    Ok(claims.map(|Json(claims)| claims).unwrap_or_default())
 }
 
 /// A session's, newest first.

@@ -15,13 +15,14 @@ use super::Context;
 use crate::{
     AuthConfig, AuthError, AuthService,
     error::Code,
-    model::{Session, User, users},
+    model::{Belongings, Session, User, users},
     sessions,
 };
 
 /// The user whose access token came with the request, as the database knows them now.
 pub(crate) struct SignedIn {
     pub(crate) user: User,
+    pub(crate) belongings: Belongings,
     /// Tokens that hooks or tools made may have none.
     pub(crate) session: Option<Session>,
     pub(crate) token: VerifiedToken,
@@ -60,7 +61,7 @@ impl SignedIn {
         })?;
         let session_id = session_id(&token)?;
         let mut db = context.db().await?;
-        let (user, session) = users::find_with_session(&mut db, user_id, session_id)
+        let (user, belongings, session) = users::find_with_session(&mut db, user_id, session_id)
             .await?
             .ok_or_else(|| {
                 AuthError::new(
@@ -81,6 +82,7 @@ impl SignedIn {
         }
         Ok(Self {
             user,
+            belongings,
             session,
             token,
         })

@@ -1,17 +1,20 @@
 //! Refresh tokens as rows: each use replaces a token by its child (auth contract §3.3).
 
 use plinth_db::{DbError, Queries, Row};
+use plinth_project::ServiceTransaction;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::issue::Subject;
 use crate::{
-    model::{Session, User, sessions, users},
+    AuthError,
+    model::{Session, sessions},
     random,
+    request::Context,
 };
 
 /// A row of `auth.refresh_tokens`.
 pub(super) struct ChainedToken {
-    pub(super) id: i64,
     pub(super) token: String,
     pub(super) is_revoked: bool,
     pub(super) updated_at: OffsetDateTime,
@@ -24,8 +27,8 @@ pub(super) enum Found {
     WithoutSession,
     /// Somebody else is refreshing the same session.
     Locked,
-    /// The token, its session (both locked) and its user.
-    Token(Box<(ChainedToken, Session, User)>),
+    /// The token, its session (both locked) and whose they are.
+    Token(Box<(ChainedToken, Session, Subject)>),
 }
 
 impl ChainedToken {
@@ -33,7 +36,6 @@ impl ChainedToken {
         let is_revoked: Option<bool> = row.try_get("token_revoked")?;
         let updated_at: Option<OffsetDateTime> = row.try_get("token_updated_at")?;
         Ok(Self {
-            id: row.try_get("token_id")?,
             token: row.try_get("token")?,
             is_revoked: is_revoked.unwrap_or(false),
             updated_at: updated_at.unwrap_or(OffsetDateTime::UNIX_EPOCH),
@@ -41,27 +43,34 @@ impl ChainedToken {
     }
 }
 
-/// Finds a token and locks it together with its session, if nobody else has.
-pub(super) async fn lock(db: &mut impl Queries, token: &str) -> Result<Found, DbError> {
+/// Begins a transaction, finds a token and locks it together with its session, if nobody else has.
+pub(super) async fn lock(
+    context: &Context,
+    token: &str,
+) -> Result<(ServiceTransaction, Found), AuthError> {
     let sql = format!(
-        "select t.id as token_id, t.token, t.revoked as token_revoked,
-           t.updated_at as token_updated_at, {}, {}
+        "select t.token, t.revoked as token_revoked, t.updated_at as token_updated_at, {}, {}
          from auth.refresh_tokens t
          join auth.sessions s on s.id = t.session_id
          join auth.users u on u.id = s.user_id
          where t.token = $1
          for update of t, s skip locked",
         sessions::COLUMNS,
-        users::COLUMNS
+        Subject::columns()
     );
-    if let Some(row) = db.query_opt(&sql, &[&token]).await? {
-        let found = (
-            ChainedToken::from_row(&row)?,
-            Session::from_row(&row)?,
-            User::from_row(&row)?,
-        );
-        return Ok(Found::Token(Box::new(found)));
-    }
+    let (mut tx, rows) = context.begin_with(&sql, &[&token]).await?;
+    let found = match rows.first() {
+        Some(row) => Found::Token(Box::new((
+            ChainedToken::from_row(row)?,
+            Session::from_row(row)?,
+            Subject::from_row(row)?,
+        ))),
+        None => why_not(&mut tx, token).await?,
+    };
+    Ok((tx, found))
+}
+
+async fn why_not(db: &mut impl Queries, token: &str) -> Result<Found, DbError> {
     let sql = "select t.session_id from auth.refresh_tokens t where t.token = $1";
     let Some(row) = db.query_opt(sql, &[&token]).await? else {
         return Ok(Found::Nothing);
@@ -111,9 +120,29 @@ pub(super) async fn revoke(
     token: &ChainedToken,
     now: OffsetDateTime,
 ) -> Result<(), DbError> {
-    let sql = "update auth.refresh_tokens set revoked = true, updated_at = $2 where id = $1";
-    db.execute(sql, &[&token.id, &now]).await?;
+    let sql = "update auth.refresh_tokens set revoked = true, updated_at = $2 where token = $1";
+    db.execute(sql, &[&token.token, &now]).await?;
     Ok(())
+}
+
+/// Both at once: the token counts as used, and its child takes its place.
+pub(super) async fn replace(
+    db: &mut impl Queries,
+    token: &ChainedToken,
+    user: Uuid,
+    session: Uuid,
+    now: OffsetDateTime,
+) -> Result<String, DbError> {
+    let sql = "with used as (
+                 update auth.refresh_tokens set revoked = true, updated_at = $3 where token = $1)
+               insert into auth.refresh_tokens
+                 (instance_id, token, user_id, revoked, created_at, updated_at, parent, session_id)
+               values ($4, $2, $5, false, $3, $3, $1, $6)";
+    let child = random::short_token();
+    let (instance, user) = (Uuid::nil(), user.to_string());
+    let params: plinth_db::Params<'_> = &[&token.token, &child, &now, &instance, &user, &session];
+    db.execute(sql, params).await?;
+    Ok(child)
 }
 
 /// The whole family counts as used.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
+use super::issue::Subject;
 use crate::{
     model::{
         Object, Session, User,
@@ -17,19 +18,17 @@ pub(super) struct Claims {
     pub(super) expires_at: OffsetDateTime,
 }
 
-/// Of a session, from the row of its user as it is now. `has_factor`: whether the user could
-/// reach aal2.
-pub(super) fn claims(
-    context: &Context,
-    user: &User,
-    session: &Session,
-    amr: &[AmrClaim],
-    has_factor: bool,
-) -> Claims {
+/// Of a session, from its user as they are now.
+pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) -> Claims {
+    let Subject {
+        user,
+        belongings,
+        amr,
+    } = subject;
     let config = &context.config;
     let mut expires_at = context.now + config.jwt.lifetime;
     if let Some(allowed) = config.sessions.allow_low_aal
-        && has_factor
+        && belongings.has_verified_factor()
         && session.aal == Aal::Aal1
     {
         expires_at = expires_at.min(session.created_at + allowed);

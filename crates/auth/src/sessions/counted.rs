@@ -4,11 +4,15 @@
 use aws_lc_rs::{constant_time, digest, hmac};
 use data_encoding::BASE64URL_NOPAD;
 use plinth_db::{DbError, Queries};
+use plinth_project::ServiceTransaction;
 use uuid::Uuid;
 
+use super::issue::Subject;
 use crate::{
-    model::{Session, User, sessions, users},
+    AuthError,
+    model::{Session, sessions},
     random,
+    request::Context,
 };
 
 const VERSION: u8 = 0;
@@ -108,21 +112,23 @@ pub(super) async fn first(db: &mut impl Queries, session: Uuid) -> Result<String
     render(session, &key, 0).ok_or_else(|| DbError::Misuse("a new key is unusable".to_owned()))
 }
 
-/// Locks a session, if nobody else has: with its user.
+/// Begins a transaction and locks a session, if nobody else has: with its user.
 pub(super) async fn lock(
-    db: &mut impl Queries,
+    context: &Context,
     session: Uuid,
-) -> Result<Option<(Session, User)>, DbError> {
+) -> Result<(ServiceTransaction, Option<(Session, Subject)>), AuthError> {
     let sql = format!(
         "select {}, {} from auth.sessions s join auth.users u on u.id = s.user_id
          where s.id = $1 for update of s skip locked",
         sessions::COLUMNS,
-        users::COLUMNS
+        Subject::columns()
     );
-    let Some(row) = db.query_opt(&sql, &[&session]).await? else {
-        return Ok(None);
+    let (tx, rows) = context.begin_with(&sql, &[&session]).await?;
+    let found = match rows.first() {
+        Some(row) => Some((Session::from_row(row)?, Subject::from_row(row)?)),
+        None => None,
     };
-    Ok(Some((Session::from_row(&row)?, User::from_row(&row)?)))
+    Ok((tx, found))
 }
 
 /// Sets the count.

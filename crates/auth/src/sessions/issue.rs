@@ -1,6 +1,6 @@
 //! A new session and its first tokens.
 
-use plinth_db::{DbError, Queries};
+use plinth_db::{DbError, Queries, Row};
 use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -11,7 +11,11 @@ use crate::{
     AuthError,
     config::RefreshTokens,
     hooks,
-    model::{Session, User, UserBody, factors, sessions, users},
+    model::{
+        Belongings, Session, User, UserBody,
+        sessions::{self, AmrClaim},
+        users,
+    },
     request::Context,
 };
 
@@ -165,6 +169,46 @@ async fn insert_session(
     Session::from_row(&row)
 }
 
+/// Whom an access token speaks of: the user with all that is theirs, and how they proved in the
+/// session who they are.
+pub(super) struct Subject {
+    pub(super) user: User,
+    pub(super) belongings: Belongings,
+    pub(super) amr: Vec<AmrClaim>,
+}
+
+impl Subject {
+    /// What [`Self::from_row`] reads, of tables that are called `u` and `s`.
+    pub(super) fn columns() -> String {
+        let (users, amr) = (users::COLUMNS, sessions::AMR);
+        format!("{users}, {}, {amr}", Belongings::columns())
+    }
+
+    pub(super) fn from_row(row: &Row) -> Result<Self, DbError> {
+        Ok(Self {
+            user: User::from_row(row)?,
+            belongings: Belongings::from_row(row)?,
+            amr: sessions::amr_from_row(row)?,
+        })
+    }
+
+    /// What is missing of a user who was read already.
+    async fn load(db: &mut impl Queries, user: User, session: Uuid) -> Result<Self, DbError> {
+        let sql = format!(
+            "select {}, {} from (select $1::uuid as id) u, (select $2::uuid as id) s",
+            Belongings::columns(),
+            sessions::AMR
+        );
+        let row = db.query_opt(&sql, &[&user.id, &session]).await?;
+        let row = row.ok_or_else(|| DbError::Misuse("one row became none".to_owned()))?;
+        Ok(Self {
+            user,
+            belongings: Belongings::from_row(&row)?,
+            amr: sessions::amr_from_row(&row)?,
+        })
+    }
+}
+
 /// The access token of a session as user and session are now, beside a refresh token that is
 /// already made. `method` is what the hook is told.
 pub(crate) async fn issue_access_token(
@@ -175,14 +219,22 @@ pub(crate) async fn issue_access_token(
     refresh_token: String,
     method: &str,
 ) -> Result<TokenBody, AuthError> {
-    let amr = sessions::list_amr(db, session.id).await?;
-    let body = users::load_body(db, user.clone()).await?;
-    let has_factor = match context.config.sessions.allow_low_aal {
-        Some(_) => factors::has_verified(db, user.id).await?,
-        None => false,
-    };
-    let made = claims::claims(context, &user, session, &amr, has_factor);
-    let claims = hooks::custom_access_token(context, db, user.id, made.object, method).await?;
+    let subject = Subject::load(db, user, session.id).await?;
+    issue_for(context, db, subject, session, refresh_token, method).await
+}
+
+/// The same for a user of whom everything is known.
+pub(super) async fn issue_for(
+    context: &Context,
+    db: &mut impl Queries,
+    subject: Subject,
+    session: &Session,
+    refresh_token: String,
+    method: &str,
+) -> Result<TokenBody, AuthError> {
+    let made = claims::claims(context, &subject, session);
+    let user = subject.user.id;
+    let claims = hooks::custom_access_token(context, db, user, made.object, method).await?;
     let signed = context.project.keys().keyset.sign(&claims);
     let access_token =
         signed.map_err(|error| AuthError::internal("error generating jwt token", error))?;
@@ -196,7 +248,7 @@ pub(crate) async fn issue_access_token(
         expires_in: (expires_at - context.now.unix_timestamp()).max(1),
         expires_at,
         refresh_token,
-        user: body,
+        user: UserBody::whole(subject.user, subject.belongings),
         provider_token: None,
         provider_refresh_token: None,
         weak_password: None,

@@ -13,8 +13,9 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
-    TokenBody, TokenHeaders, chained, check_valid, counted, counted::CountedToken,
-    issue::issue_access_token,
+    TokenBody, TokenHeaders, chained, check_valid, counted,
+    counted::CountedToken,
+    issue::{Subject, issue_for},
 };
 use crate::{
     AuthError,
@@ -48,14 +49,16 @@ pub(crate) async fn refresh(
     let turn = context.state.turns.wait(token, deadline).await;
     let _turn = turn.ok_or_else(too_many_at_once)?;
     loop {
-        let attempt = Attempt {
-            context,
-            client,
-            tx: context.begin().await?,
-        };
         let outcome = match &counted {
-            None => attempt.chained(token).await?,
-            Some(counted) => attempt.counted(counted).await?,
+            None => {
+                let (tx, found) = chained::lock(context, token).await?;
+                Attempt::new(context, client, tx).chained(found).await?
+            }
+            Some(counted) => {
+                let (tx, found) = counted::lock(context, counted.session).await?;
+                let attempt = Attempt::new(context, client, tx);
+                attempt.counted(counted, found).await?
+            }
         };
         match outcome {
             Outcome::Tokens(body) => return Ok(*body),
@@ -90,58 +93,75 @@ struct Replacement {
     token: String,
     is_rotated: bool,
     reuse_cause: Option<&'static str>,
+    /// Of the session from now on, if that changes.
+    counter: Option<i64>,
+    /// What the audit log says.
+    actions: &'static [Action],
 }
 
-impl Attempt<'_> {
-    async fn chained(mut self, token: &str) -> Result<Outcome, AuthError> {
+impl<'a> Attempt<'a> {
+    fn new(context: &'a Context, client: Option<Uuid>, tx: ServiceTransaction) -> Self {
+        Self {
+            context,
+            client,
+            tx,
+        }
+    }
+
+    async fn chained(mut self, found: chained::Found) -> Result<Outcome, AuthError> {
         let now = self.context.now;
-        let (found, session, user) = match chained::lock(&mut self.tx, token).await? {
+        let (found, session, subject) = match found {
             chained::Found::Nothing => return Err(self.unknown_token()),
             chained::Found::WithoutSession => return Err(no_session()),
             chained::Found::Locked => return self.give_way().await,
             chained::Found::Token(found) => *found,
         };
-        self.check(&session, &user).await?;
+        self.check(&session, &subject.user).await?;
+        let user = subject.user.id;
         if !found.is_revoked {
-            chained::revoke(&mut self.tx, &found, now).await?;
-            self.audit(&user, Action::TokenRevoked).await?;
             let token = match self.is_upgraded(&session) {
-                true => counted::first(&mut self.tx, session.id).await?,
-                false => {
-                    let parent = Some(found.token.as_str());
-                    chained::insert(&mut self.tx, user.id, session.id, parent, now).await?
+                true => {
+                    chained::revoke(&mut self.tx, &found, now).await?;
+                    counted::first(&mut self.tx, session.id).await?
                 }
+                false => chained::replace(&mut self.tx, &found, user, session.id, now).await?,
             };
-            return self
-                .finish(session, user, Replacement::rotated(token))
-                .await;
+            let replacement = Replacement {
+                actions: &[Action::TokenRevoked, Action::TokenRefreshed],
+                ..Replacement::rotated(token)
+            };
+            return self.finish(session, subject, replacement).await;
         }
         let active = chained::find_active(&mut self.tx, session.id).await?;
         if let Some((active, Some(parent))) = &active
             && *parent == found.token
         {
             let same = Replacement::reused(active.clone(), "parent_of_active");
-            return self.finish(session, user, same).await;
+            return self.finish(session, subject, same).await;
         }
         let interval = self.context.config.refresh.reuse_interval;
         if active.is_some() && now <= found.updated_at + interval {
             let parent = Some(found.token.as_str());
-            let token = chained::insert(&mut self.tx, user.id, session.id, parent, now).await?;
+            let token = chained::insert(&mut self.tx, user, session.id, parent, now).await?;
             return self
-                .finish(session, user, Replacement::rotated(token))
+                .finish(session, subject, Replacement::rotated(token))
                 .await;
         }
         if self.context.config.refresh.is_rotation_enabled {
             chained::revoke_all(&mut self.tx, session.id, now).await?;
-            self.audit(&user, Action::TokenRevoked).await?;
+            self.audit(&subject.user, Action::TokenRevoked).await?;
         }
         // The revocation must last although the request fails.
         self.tx.commit().await?;
         Err(already_used())
     }
 
-    async fn counted(mut self, token: &CountedToken) -> Result<Outcome, AuthError> {
-        let Some((session, user)) = counted::lock(&mut self.tx, token.session).await? else {
+    async fn counted(
+        mut self,
+        token: &CountedToken,
+        found: Option<(Session, Subject)>,
+    ) -> Result<Outcome, AuthError> {
+        let Some((session, subject)) = found else {
             return match sessions::find(&mut self.tx, token.session).await? {
                 Some(_) => self.give_way().await,
                 None => Err(self.unknown_token()),
@@ -152,27 +172,27 @@ impl Attempt<'_> {
         let (Some(key), Some(counter)) = (key, session.refresh_token_counter) else {
             return Err(self.unknown_token());
         };
-        self.check(&session, &user).await?;
+        self.check(&session, &subject.user).await?;
         let render = |counter| counted::render(session.id, &key, counter).ok_or_else(malformed);
         let replacement = match counter - token.counter {
             ..0 => return Err(malformed()),
-            0 => {
-                counted::set_counter(&mut self.tx, session.id, counter + 1).await?;
-                Replacement::rotated(render(counter + 1)?)
-            }
+            0 => Replacement {
+                counter: Some(counter + 1),
+                ..Replacement::rotated(render(counter + 1)?)
+            },
             behind if self.may_reuse(&session, behind) => {
                 Replacement::reused(render(counter)?, "reuse_interval")
             }
             _ => {
                 if self.context.config.refresh.is_rotation_enabled {
                     sessions::delete(&mut self.tx, session.id).await?;
-                    self.audit(&user, Action::TokenRevoked).await?;
+                    self.audit(&subject.user, Action::TokenRevoked).await?;
                 }
                 self.tx.commit().await?;
                 return Err(already_used());
             }
         };
-        self.finish(session, user, replacement).await
+        self.finish(session, subject, replacement).await
     }
 
     /// A second factor moves the count on by two, so that no token of before is worth the higher
@@ -232,23 +252,14 @@ impl Attempt<'_> {
     async fn finish(
         mut self,
         session: Session,
-        user: User,
+        subject: Subject,
         replacement: Replacement,
     ) -> Result<Outcome, AuthError> {
-        self.audit(&user, Action::TokenRefreshed).await?;
-        let sql = "update auth.sessions
-                   set refreshed_at = $2::timestamptz at time zone 'utc', updated_at = $2,
-                     user_agent = $3, ip = $4::text::inet
-                   where id = $1";
-        let client = &self.context.client;
-        let ip = client.ip.to_string();
-        let params: plinth_db::Params<'_> =
-            &[&session.id, &self.context.now, &client.user_agent, &ip];
-        self.tx.execute(sql, params).await?;
-        let mut body = issue_access_token(
+        self.note(&session, &subject.user, &replacement).await?;
+        let mut body = issue_for(
             self.context,
             &mut self.tx,
-            user,
+            subject,
             &session,
             replacement.token,
             "token_refresh",
@@ -262,6 +273,39 @@ impl Attempt<'_> {
         self.tx.commit().await?;
         Ok(Outcome::Tokens(Box::new(body)))
     }
+
+    /// What session and audit log say of it, in one statement.
+    async fn note(
+        &mut self,
+        session: &Session,
+        user: &User,
+        replacement: &Replacement,
+    ) -> Result<(), AuthError> {
+        let sql = "with seen as (
+                     update auth.sessions
+                     set refreshed_at = $2::timestamptz at time zone 'utc', updated_at = $2,
+                       user_agent = $3, ip = $4::text::inet,
+                       refresh_token_counter = coalesce($5, refresh_token_counter)
+                     where id = $1)
+                   insert into auth.audit_log_entries
+                     (instance_id, id, payload, created_at, ip_address)
+                   select $6, gen_random_uuid(), payload, $2, $4
+                   from unnest($7::json[]) as payload";
+        let client = &self.context.client;
+        let ip = client.ip.to_string();
+        let payloads = audit::payloads(self.context, user, replacement.actions);
+        let params: plinth_db::Params<'_> = &[
+            &session.id,
+            &self.context.now,
+            &client.user_agent,
+            &ip,
+            &replacement.counter,
+            &Uuid::nil(),
+            &payloads,
+        ];
+        self.tx.execute(sql, params).await?;
+        Ok(())
+    }
 }
 
 impl Replacement {
@@ -270,14 +314,16 @@ impl Replacement {
             token,
             is_rotated: true,
             reuse_cause: None,
+            counter: None,
+            actions: &[Action::TokenRefreshed],
         }
     }
 
     fn reused(token: String, cause: &'static str) -> Self {
         Self {
-            token,
             is_rotated: false,
             reuse_cause: Some(cause),
+            ..Self::rotated(token)
         }
     }
 }

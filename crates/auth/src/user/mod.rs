@@ -13,7 +13,7 @@ use crate::{
     audit::{self, Action},
     config::SelfDelete,
     error::Code,
-    model::{UserBody, factors, sessions::Aal, users},
+    model::{UserBody, sessions::Aal},
     removal,
     request::{Context, Input, SignedIn},
     verify,
@@ -37,8 +37,10 @@ pub(crate) async fn get(
             "Token audience doesn't match request audience",
         ));
     }
-    let mut db = context.db().await?;
-    Ok(Json(users::load_body(&mut db, signed_in.user).await?))
+    let SignedIn {
+        user, belongings, ..
+    } = signed_in;
+    Ok(Json(UserBody::whole(user, belongings)))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -64,7 +66,7 @@ pub(crate) async fn delete(
             ));
         }
     };
-    require_highest_aal(&context, &signed_in, 403).await?;
+    require_highest_aal(&signed_in, 403)?;
     let mut tx = context.begin().await?;
     let session = signed_in.session.as_ref();
     let is_recent = session.is_some_and(|session| context.now < session.created_at + RECENT);
@@ -79,17 +81,12 @@ pub(crate) async fn delete(
 }
 
 /// Refuses somebody who has a second factor and has not shown it in this session.
-pub(crate) async fn require_highest_aal(
-    context: &Context,
-    signed_in: &SignedIn,
-    status: u16,
-) -> Result<(), AuthError> {
+pub(crate) fn require_highest_aal(signed_in: &SignedIn, status: u16) -> Result<(), AuthError> {
     let session = signed_in.session.as_ref();
     if session.is_some_and(|session| session.aal == Aal::Aal2) {
         return Ok(());
     }
-    let mut db = context.db().await?;
-    match factors::has_verified(&mut db, signed_in.user.id).await? {
+    match signed_in.belongings.has_verified_factor() {
         false => Ok(()),
         true => Err(AuthError::new(
             status,

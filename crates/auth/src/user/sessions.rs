@@ -19,7 +19,7 @@ pub(crate) async fn list_sessions(
     context: Context,
     signed_in: SignedIn,
 ) -> Result<Json<Vec<Value>>, AuthError> {
-    require_highest_aal(&context, &signed_in, 403).await?;
+    require_highest_aal(&signed_in, 403)?;
     let current = signed_in.session.as_ref().map(|session| session.id);
     let mut db = context.db().await?;
     let mut bodies = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) async fn end_session(
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<StatusCode, AuthError> {
-    require_highest_aal(&context, &signed_in, 403).await?;
+    require_highest_aal(&signed_in, 403)?;
     let missing = || AuthError::new(404, Code::ValidationFailed, "No such session");
     let id: Uuid = id.parse().map_err(|_| missing())?;
     let mut tx = context.begin().await?;

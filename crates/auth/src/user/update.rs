@@ -116,7 +116,7 @@ async fn check(
         return Err(AuthError::new(403, Code::NotAdmin, message));
     }
     if changes.touch_credentials() {
-        require_highest_aal(context, signed_in, 401).await?;
+        require_highest_aal(signed_in, 401)?;
     }
     let stays_nameless = user.is_anonymous
         && changes.email.is_none()

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::User;
 use crate::{
-    model::{FactorBody, IdentityBody, Object},
+    model::{Belongings, FactorBody, IdentityBody, Object},
     wire_time,
 };
 
@@ -60,6 +60,19 @@ pub(crate) struct UserBody {
 }
 
 impl UserBody {
+    /// Of a user and all that is theirs.
+    pub(crate) fn whole(user: User, belongings: Belongings) -> Self {
+        let Belongings {
+            identities,
+            factors,
+        } = belongings;
+        Self::new(
+            user,
+            Some(identities.into_iter().map(Into::into).collect()),
+            factors.into_iter().map(Into::into).collect(),
+        )
+    }
+
     /// Of a user whose identities and factors were read too.
     pub(crate) fn new(
         user: User,

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{COLUMNS, User, UserBody};
-use crate::model::{Object, Session, factors, identities, sessions};
+use crate::model::{Belongings, Object, Session, sessions};
 
 /// The one instance there is.
 const INSTANCE: Uuid = Uuid::nil();
@@ -100,16 +100,17 @@ pub(crate) async fn lock(db: &mut impl Queries, id: Uuid) -> Result<Option<User>
     maybe(db.query_opt(&sql, &[&id]).await?)
 }
 
-/// By id, and the session of that id if it is theirs.
+/// By id with everything of theirs, and the session of that id if it is theirs.
 pub(crate) async fn find_with_session(
     db: &mut impl Queries,
     id: Uuid,
     session: Option<Uuid>,
-) -> Result<Option<(User, Option<Session>)>, DbError> {
+) -> Result<Option<(User, Belongings, Option<Session>)>, DbError> {
     let sql = format!(
-        "select {COLUMNS}, {} from auth.users u
+        "select {COLUMNS}, {}, {} from auth.users u
          left join auth.sessions s on s.id = $2 and s.user_id = u.id
          where u.id = $1",
+        Belongings::columns(),
         sessions::COLUMNS
     );
     let Some(row) = db.query_opt(&sql, &[&id, &session]).await? else {
@@ -117,6 +118,7 @@ pub(crate) async fn find_with_session(
     };
     Ok(Some((
         User::from_row(&row)?,
+        Belongings::from_row(&row)?,
         Session::from_joined_row(&row)?,
     )))
 }
@@ -187,13 +189,13 @@ pub(crate) async fn is_phone_taken(
 
 /// The user with identities and factors, as clients see them.
 pub(crate) async fn load_body(db: &mut impl Queries, user: User) -> Result<UserBody, DbError> {
-    let identities = identities::list(db, user.id).await?;
-    let factors = factors::list(db, user.id).await?;
-    Ok(UserBody::new(
-        user,
-        Some(identities.into_iter().map(Into::into).collect()),
-        factors.into_iter().map(Into::into).collect(),
-    ))
+    let sql = format!(
+        "select {} from (select $1::uuid as id) u",
+        Belongings::columns()
+    );
+    let row = db.query_opt(&sql, &[&user.id]).await?;
+    let belongings = Belongings::from_row(&row.ok_or_else(gone)?)?;
+    Ok(UserBody::whole(user, belongings))
 }
 
 fn maybe(row: Option<plinth_db::Row>) -> Result<Option<User>, DbError> {
