@@ -2,16 +2,21 @@
 //! same run (`bench/README.md`). Everything stays on this machine, ends by itself, and stops the
 //! servers it started.
 
+mod answer;
 mod as_caller;
+mod auth;
 mod child;
 mod cpu;
 mod machine;
 mod managed;
+mod memory;
 mod pgbench;
 mod processes;
 mod random;
 mod report;
 mod rest;
+mod run;
+mod served;
 mod start;
 mod statistics;
 mod table;
@@ -34,6 +39,8 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Benchmark {
+    /// Accounts and sessions over HTTP, beside pgbench, bare bcrypt and GoTrue.
+    Auth(auth::Options),
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
     /// The REST service over HTTP, beside pgbench and other programs of its protocol.
@@ -58,6 +65,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
+        Benchmark::Auth(options) => auth::run(options)?,
         Benchmark::Rest(options) => rest::run(options)?,
         Benchmark::Start(options) => start::run(options)?,
     };

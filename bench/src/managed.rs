@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use plinth_db::Target;
-use plinth_postgres::{Connection, Options, Server, binaries::Search};
+use plinth_postgres::{Connection, LogEntry, Options, Server, binaries::Search};
 
 /// Where to look for PostgreSQL: `PLINTH_BENCH_BIN_DIR`, `PLINTH_RUNTIME_DIR`, the workspace's
 /// `runtime/`, then the system.
@@ -42,6 +42,24 @@ pub(crate) struct Login {
     pub(crate) database: String,
 }
 
+impl Login {
+    /// As programs take it.
+    pub(crate) fn url(&self) -> String {
+        let Self {
+            socket_dir,
+            port,
+            user,
+            password,
+            database,
+            ..
+        } = self;
+        let host = socket_dir.display();
+        format!(
+            "postgresql://{user}:{password}@/{database}?host={host}&port={port}&sslmode=disable"
+        )
+    }
+}
+
 /// Starts a server below `folder`.
 pub(crate) async fn start(folder: &Path) -> anyhow::Result<Server> {
     start_with(folder, &[]).await
@@ -49,6 +67,15 @@ pub(crate) async fn start(folder: &Path) -> anyhow::Result<Server> {
 
 /// The same with settings of its own.
 pub(crate) async fn start_with(folder: &Path, settings: &[(&str, &str)]) -> anyhow::Result<Server> {
+    start_logging(folder, settings, |_| {}).await
+}
+
+/// The same, with somebody who reads the server's log.
+pub(crate) async fn start_logging(
+    folder: &Path,
+    settings: &[(&str, &str)],
+    on_log: impl Fn(LogEntry) + Send + Sync + 'static,
+) -> anyhow::Result<Server> {
     let mut options = Options::new(folder.join("state"));
     let settings = settings
         .iter()
@@ -57,7 +84,7 @@ pub(crate) async fn start_with(folder: &Path, settings: &[(&str, &str)]) -> anyh
     options.binaries = search();
     // Where the unprivileged user cannot enter the folder, the data must still go away with it.
     options.system_dir = folder.join("system");
-    let server = Server::start(options, |_| {}).await;
+    let server = Server::start(options, on_log).await;
     server.context("the benchmark's own PostgreSQL does not start")
 }
 

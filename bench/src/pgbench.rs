@@ -131,6 +131,10 @@ impl Pgbench {
 }
 
 impl Found {
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
     pub(crate) fn with_script(self, script: Script, login: &Login) -> anyhow::Result<Pgbench> {
         let folder = work_folder::create()?;
         fs::write(folder.path().join("transaction.sql"), script.transaction)?;
@@ -142,6 +146,21 @@ impl Found {
             folder,
         })
     }
+}
+
+/// With `:name` in place of each `$1`.
+pub(crate) fn with_names(sql: &str, name: impl Fn(usize) -> String) -> String {
+    let mut pieces = sql.split('$');
+    let mut named = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+        match piece[..digits].parse() {
+            Ok(parameter) => named.push_str(&name(parameter)),
+            Err(_) => named.push('$'),
+        }
+        named.push_str(&piece[digits..]);
+    }
+    named
 }
 
 fn newest_in(folder: &Path) -> Option<PathBuf> {
@@ -198,5 +217,11 @@ mod tests {
         assert!(parse("connection refused").is_err());
         let counted = "number of transactions actually processed: 50/50\n";
         assert_eq!(transactions(counted), Some(50));
+    }
+
+    #[test]
+    fn parameters_of_two_digits_are_one_parameter() {
+        let named = with_names("$1,$12,'$'", |n| format!(":p{n}"));
+        assert_eq!(named, ":p1,:p12,'$'");
     }
 }

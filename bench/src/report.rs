@@ -83,6 +83,7 @@ impl Measure {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
     Seconds,
+    Milliseconds,
     Mebibytes,
     TransactionsPerSecond,
     RequestsPerSecond,
@@ -92,6 +93,7 @@ impl Unit {
     fn show(self, value: f64) -> String {
         match self {
             Unit::Seconds => format!("{value:.2} s"),
+            Unit::Milliseconds => format!("{value:.2} ms"),
             Unit::Mebibytes => format!("{value:.1} MB"),
             Unit::RequestsPerSecond if value < 100.0 => format!("{value:.1} /s"),
             Unit::TransactionsPerSecond | Unit::RequestsPerSecond => format!("{value:.0} /s"),
@@ -119,6 +121,10 @@ pub(crate) enum Goal {
     AtMost(f64),
     /// Our number divided by the peer's.
     RatioAtLeast(f64),
+    /// The same, the other way round.
+    RatioAtMost(f64),
+    /// Our number or the ratio: on a slow machine the peer tells what can be asked.
+    AtLeastOrRatio { least: f64, ratio: f64 },
     /// Only to be looked at.
     None,
 }
@@ -128,6 +134,11 @@ impl Goal {
         match self {
             Goal::AtMost(most) => ours.median <= most,
             Goal::RatioAtLeast(least) => ratio.median >= least,
+            Goal::RatioAtMost(most) => ratio.median <= most,
+            Goal::AtLeastOrRatio {
+                least,
+                ratio: share,
+            } => ours.median >= least || ratio.median >= share,
             Goal::None => true,
         }
     }
@@ -137,6 +148,14 @@ impl Goal {
             Goal::AtMost(most) => format!("≤ {}", unit.show(most)),
             Goal::RatioAtLeast(least) if least > 1.0 => format!("≥ {least:.0} × the peer"),
             Goal::RatioAtLeast(least) => format!("≥ {:.0} % of the peer", least * 100.0),
+            Goal::RatioAtMost(most) => format!("≤ {most:.1} × the peer"),
+            Goal::AtLeastOrRatio { least, ratio } => {
+                format!(
+                    "≥ {} or ≥ {:.0} % of the peer",
+                    unit.show(least),
+                    ratio * 100.0
+                )
+            }
             Goal::None => "–".to_owned(),
         }
     }
@@ -250,6 +269,13 @@ impl Report {
     }
 }
 
+/// The first line of what went wrong; all of it goes to the terminal.
+pub(crate) fn sentence(what: &str, error: &anyhow::Error) -> String {
+    let error = format!("{error:#}");
+    eprintln!("{what}: {error}");
+    format!("{what}: {}", error.lines().next().unwrap_or_default())
+}
+
 fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
     let temporary = path.with_extension("tmp");
     let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
@@ -274,6 +300,23 @@ mod tests {
     fn a_ratio_goal_looks_at_the_peer() {
         assert!(measure(110.0, 100.0, Goal::RatioAtLeast(1.0)).passed);
         assert!(!measure(90.0, 100.0, Goal::RatioAtLeast(1.0)).passed);
+    }
+
+    #[test]
+    fn either_the_number_or_the_ratio_is_enough() {
+        let goal = Goal::AtLeastOrRatio {
+            least: 100.0,
+            ratio: 0.4,
+        };
+        assert!(measure(100.0, 1000.0, goal).passed);
+        assert!(measure(50.0, 100.0, goal).passed);
+        assert!(!measure(50.0, 1000.0, goal).passed);
+    }
+
+    #[test]
+    fn a_change_may_go_up_to_its_limit() {
+        assert!(measure(120.0, 100.0, Goal::RatioAtMost(1.2)).passed);
+        assert!(!measure(121.0, 100.0, Goal::RatioAtMost(1.2)).passed);
     }
 
     #[test]

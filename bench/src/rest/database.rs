@@ -78,7 +78,7 @@ impl Database {
 
     /// For the full server, which makes roles and schemas.
     pub(crate) fn superuser_url(&self) -> String {
-        url(&self.superuser())
+        self.superuser().url()
     }
 
     pub(crate) fn superuser(&self) -> Login {
@@ -150,20 +150,6 @@ impl Database {
         self.runtime
             .block_on(self.server.stop(Duration::from_secs(10)));
     }
-}
-
-/// A login as programs take it.
-pub(crate) fn url(login: &Login) -> String {
-    let Login {
-        socket_dir,
-        port,
-        user,
-        password,
-        database,
-        ..
-    } = login;
-    let host = socket_dir.display();
-    format!("postgresql://{user}:{password}@/{database}?host={host}&port={port}&sslmode=disable")
 }
 
 fn tables() -> String {

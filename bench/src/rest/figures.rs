@@ -1,13 +1,9 @@
 //! The runs as tables.
 
-use super::{
-    sides::{Run, Who},
-    stage::Stage,
-    workload::Workload,
-};
+use super::{sides::Who, stage::Stage, workload::Workload};
 use crate::{
     report::{Detail, Goal, Measure, Unit},
-    statistics::Summary,
+    run::{self, most, rates},
     table::Table,
 };
 
@@ -89,40 +85,11 @@ pub(crate) fn details(stages: &[Stage]) -> Vec<Detail> {
 }
 
 fn table(stage: &Stage) -> Table {
-    let header = [
-        "",
-        "requests/s",
-        "p50 ms",
-        "p99 ms",
-        "processor time per request, µs",
-        "PostgreSQL's",
-        "load generator's",
-        "RSS, at most",
-    ];
-    let ours = |(who, runs): &(Who, Vec<Run>)| {
-        vec![
-            who.name().to_owned(),
-            decimals(median(runs, |run| run.load.per_second)),
-            format!("{:.2}", median(runs, |run| run.load.p50_ms)),
-            format!("{:.2}", median(runs, |run| run.load.p99_ms)),
-            decimals(median(runs, |run| run.cpu_us)),
-            decimals(median(runs, |run| run.postgres_us)),
-            decimals(median(runs, |run| run.generator_us)),
-            format!("{:.1} MB", most(runs)),
-        ]
-    };
-    let mut rows: Vec<Vec<String>> = stage.runs.iter().map(ours).collect();
-    if !stage.pgbench.is_empty() {
-        let of = |pick: fn(&crate::pgbench::Sample) -> f64| {
-            Summary::of(stage.pgbench.iter().map(pick).collect()).median
-        };
-        let mean = format!("{:.2} (mean)", of(|sample| sample.mean_ms));
-        let rate = decimals(of(|sample| sample.per_second));
-        let mut row = vec!["pgbench".to_owned(), rate, mean];
-        row.resize(header.len(), "–".to_owned());
-        rows.push(row);
-    }
-    Table::new(&header, rows)
+    let rows = stage.runs.iter();
+    let rows: Vec<_> = rows
+        .map(|(who, runs)| (who.name(), runs.as_slice()))
+        .collect();
+    run::table(&rows, &stage.pgbench)
 }
 
 /// What a large result costs in memory, beyond the bodies that are on their way.
@@ -146,24 +113,5 @@ fn growth(stage: &Stage) -> Detail {
     Detail {
         title: format!("Memory: {}", stage.title()),
         table: Table::new(&header, rows.collect()),
-    }
-}
-
-fn rates(runs: &[Run]) -> Vec<f64> {
-    runs.iter().map(|run| run.load.per_second).collect()
-}
-
-fn median(runs: &[Run], pick: impl Fn(&Run) -> f64) -> f64 {
-    Summary::of(runs.iter().map(pick).collect()).median
-}
-
-fn most(runs: &[Run]) -> f64 {
-    runs.iter().map(|run| run.rss_most).fold(f64::NAN, f64::max)
-}
-
-fn decimals(value: f64) -> String {
-    match value < 100.0 {
-        true => format!("{value:.1}"),
-        false => format!("{value:.0}"),
     }
 }

@@ -10,11 +10,12 @@ use anyhow::{Context as _, ensure};
 use hdrhistogram::Histogram;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Runtime};
 
-use super::{
+use super::database::{FIRST_ID, ITEMS};
+use crate::{
     answer::{Answer, Answers},
-    database::{FIRST_ID, ITEMS},
+    random::Random,
+    run::Sample,
 };
-use crate::random::Random;
 
 /// Before the clock starts, statements get prepared and pools filled.
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -39,14 +40,6 @@ pub(crate) struct Load<'a> {
     pub(crate) connections: u16,
 }
 
-/// One run.
-pub(crate) struct Sample {
-    pub(crate) per_second: f64,
-    pub(crate) requests: u64,
-    pub(crate) p50_ms: f64,
-    pub(crate) p99_ms: f64,
-}
-
 impl Load<'_> {
     /// Runs until the time is over and the last answers have come; `measured` is called in
     /// between, when the clock starts.
@@ -60,14 +53,7 @@ impl Load<'_> {
             measured();
             let begun = Instant::now();
             let times = self.together(duration).await?;
-            let elapsed = begun.elapsed().as_secs_f64();
-            let milliseconds = |quantile| times.value_at_quantile(quantile) as f64 / 1e6;
-            Ok(Sample {
-                per_second: times.len() as f64 / elapsed,
-                requests: times.len(),
-                p50_ms: milliseconds(0.50),
-                p99_ms: milliseconds(0.99),
-            })
+            Ok(Sample::new(&times, begun.elapsed()))
         })
     }
 

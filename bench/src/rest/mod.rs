@@ -4,27 +4,16 @@
 //! All serve the same database over its unix socket and run at the same time, but only one of
 //! them has work. The load generator shares the machine with them.
 
-mod answer;
 mod database;
 mod figures;
 mod load;
-mod memory;
 mod peers;
 mod recorder;
 mod script;
-mod served;
 mod sides;
 mod stage;
 mod starting;
 mod workload;
-
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
-use anyhow::Context as _;
-use serde_json::Value;
 
 use self::{
     database::Database,
@@ -36,14 +25,13 @@ use self::{
 use crate::{
     machine::Machine,
     report::Report,
-    start::program::{self, Installation, Running},
+    start::program::{self, Installation},
 };
 
 /// Database connections that each program may open: as many as there are clients at most.
 const POOL: u16 = 64;
 /// Clients of the heavier requests.
 const FEW: u16 = 4;
-const STATUS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Command line of `plinth-bench rest`.
 #[derive(Debug, Clone, clap::Args)]
@@ -77,12 +65,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         format!("plinth.pool.size={POOL}"),
     ]);
     let (full, _) = installation.start()?;
-    let status = status(&full)?;
-    let told = |name: &str| {
-        let value = status[name].as_str().map(str::to_owned);
-        value.with_context(|| format!("`plinth status` names no {name}"))
-    };
-    let (key, jwt_secret) = (told("ANON_KEY")?, told("JWT_SECRET")?);
+    let status = full.status()?;
+    let (key, jwt_secret) = (status.told("ANON_KEY")?, status.told("JWT_SECRET")?);
     database.fill()?;
 
     let starting = Starting {
@@ -133,23 +117,4 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     full.stop()?;
     database.stop();
     Ok(report)
-}
-
-/// Keys and secrets. The edge may be open a moment before commands find the server.
-fn status(plinth: &Running<'_>) -> anyhow::Result<Value> {
-    let begun = Instant::now();
-    loop {
-        match plinth.command(&["status"]) {
-            Ok((_, status)) => return Ok(status),
-            Err(error) if begun.elapsed() > STATUS_LIMIT => return Err(error),
-            Err(_) => thread::sleep(Duration::from_millis(100)),
-        }
-    }
-}
-
-/// The first line of what went wrong; all of it goes to the terminal.
-fn sentence(what: &str, error: &anyhow::Error) -> String {
-    let error = format!("{error:#}");
-    eprintln!("{what}: {error}");
-    format!("{what}: {}", error.lines().next().unwrap_or_default())
 }

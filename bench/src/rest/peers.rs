@@ -10,7 +10,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::managed::{self, Login};
 
-use super::{POOL, database::url};
+use super::POOL;
 
 /// What such a program is told.
 pub(crate) struct Configuration<'a> {
@@ -30,7 +30,7 @@ impl Configuration<'_> {
         }
         command
             .args(arguments)
-            .env("PGRST_DB_URI", url(self.login))
+            .env("PGRST_DB_URI", self.login.url())
             .env("PGRST_DB_SCHEMAS", "public")
             .env("PGRST_DB_ANON_ROLE", "anon")
             .env("PGRST_DB_POOL", POOL.to_string())

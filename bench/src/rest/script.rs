@@ -6,7 +6,7 @@ use super::{
     database::{FIRST_ID, ITEMS},
     recorder::Sent,
 };
-use crate::pgbench::Script;
+use crate::pgbench::{Script, with_names};
 
 /// The same statements with the same values, but for the row's id, which is drawn anew.
 pub(crate) fn script(sent: &[Sent], id: i32) -> anyhow::Result<Script> {
@@ -50,21 +50,6 @@ fn or_fail(sql: &str) -> String {
     )
 }
 
-/// With `:name` in place of each `$1`.
-fn with_names(sql: &str, name: impl Fn(usize) -> String) -> String {
-    let mut pieces = sql.split('$');
-    let mut named = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
-        match piece[..digits].parse() {
-            Ok(parameter) => named.push_str(&name(parameter)),
-            Err(_) => named.push('$'),
-        }
-        named.push_str(&piece[digits..]);
-    }
-    named
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,11 +90,5 @@ mod tests {
     #[test]
     fn a_transaction_about_no_row_is_refused() {
         assert!(script(&[sent("begin", &[]), sent("commit", &[])], 123_456).is_err());
-    }
-
-    #[test]
-    fn parameters_of_two_digits_are_one_parameter() {
-        let named = with_names("$1,$12,'$'", |n| format!(":p{n}"));
-        assert_eq!(named, ":p1,:p12,'$'");
     }
 }

@@ -5,13 +5,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::{
-    answer::Answer,
     database::Database,
-    load::{self, Load, Request, Sample},
-    memory::Watch,
+    load::{self, Load, Request},
     workload::Workload,
 };
-use crate::{cpu::CpuTime, processes};
+use crate::{
+    answer::Answer,
+    run::{self, Run},
+};
 
 /// A program that serves the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,20 +48,6 @@ pub(crate) struct Side {
     /// A token of the anonymous role.
     pub(crate) key: String,
     pub(crate) pid: u32,
-}
-
-/// One run.
-pub(crate) struct Run {
-    pub(crate) load: Sample,
-    /// Processor time of the server per request, in µs.
-    pub(crate) cpu_us: f64,
-    /// The same of PostgreSQL.
-    pub(crate) postgres_us: f64,
-    /// The same of the load generator.
-    pub(crate) generator_us: f64,
-    /// RSS of the server in MiB, before the run and at most during it.
-    pub(crate) rss_before: f64,
-    pub(crate) rss_most: f64,
 }
 
 /// A side that has shown that it can do the work.
@@ -103,48 +90,18 @@ impl Ready<'_> {
         connections: u16,
         duration: Duration,
     ) -> anyhow::Result<Run> {
-        let (pid, postgres) = (self.side.pid, database.pid()?);
-        let rss_before = processes::rss(pid)?;
-        let watch = Watch::start(pid);
-        let mut before = None;
         let load = Load {
             port: self.side.port,
             request: &self.request,
             expected: self.expected,
             connections,
         };
-        let load = load
-            .run(duration, || before = Some(Spent::so_far(pid, postgres)))
-            .with_context(|| format!("{}, {}", self.side.who.name(), self.workload.what()))?;
-        let spent = Spent::so_far(pid, postgres)?;
-        let before = before.context("the clock was never started")??;
-        let per_request = |seconds: f64| seconds * 1e6 / load.requests as f64;
-        let rss_most = watch.stop();
-        self.workload.tidy(database, load.requests)?;
-        Ok(Run {
-            cpu_us: per_request(spent.server - before.server),
-            postgres_us: per_request(spent.postgres - before.postgres),
-            generator_us: per_request(spent.generator - before.generator),
-            load,
-            rss_before,
-            rss_most,
-        })
-    }
-}
-
-/// Processor time in seconds.
-struct Spent {
-    server: f64,
-    postgres: f64,
-    generator: f64,
-}
-
-impl Spent {
-    fn so_far(server: u32, postgres: u32) -> anyhow::Result<Self> {
-        Ok(Self {
-            server: CpuTime::of(server)?.own,
-            postgres: CpuTime::of_tree(postgres),
-            generator: CpuTime::now()?.own,
-        })
+        let run = run::observe(self.side.pid, database.pid()?, |clock| {
+            load.run(duration, clock)
+        });
+        let run =
+            run.with_context(|| format!("{}, {}", self.side.who.name(), self.workload.what()))?;
+        self.workload.tidy(database, run.load.requests)?;
+        Ok(run)
     }
 }

@@ -7,11 +7,14 @@ use anyhow::ensure;
 use super::{
     Options,
     database::Database,
-    sentence,
-    sides::{Run, Side, Who},
+    sides::{Side, Who},
     workload::Workload,
 };
-use crate::pgbench::{self, Pgbench};
+use crate::{
+    pgbench::{self, Pgbench},
+    report::sentence,
+    run::Run,
+};
 
 /// Threads of pgbench, as many as the machine of the goals has cores.
 const PGBENCH_THREADS: u16 = 2;

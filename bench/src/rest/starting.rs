@@ -8,12 +8,13 @@ use super::{
     database::{Database, FIRST_ID},
     peers::{self, Configuration},
     recorder::Recorder,
-    script, sentence,
-    served::Served,
+    script,
     sides::{Side, Who},
     workload::Workload,
 };
-use crate::{managed::Login, pgbench::Pgbench, start::program::free_port};
+use crate::{
+    managed::Login, pgbench::Pgbench, report::sentence, served::Served, start::program::free_port,
+};
 
 /// Often enough that Plinth has prepared its statements.
 const RECORDED_REQUESTS: usize = 5;

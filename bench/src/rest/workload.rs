@@ -4,11 +4,11 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::{
-    answer::Answer,
     database::{AUTHORS, BOOKS_PER_AUTHOR, DOCUMENTS, Database, FIRST_ID},
     load::Request,
     sides::Side,
 };
+use crate::answer::Answer;
 
 const INSERTED_ROWS: usize = 10_000;
 /// Every row that is inserted differs, as rows do.

@@ -22,6 +22,7 @@ use crate::{child::die_with_us, managed, processes, work_folder};
 /// Far beyond every goal: whoever needs longer is not slow but stuck.
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(40);
+const STATUS_LIMIT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
 
 /// `PLINTH_BIN`, else a release build of this workspace.
@@ -152,6 +153,16 @@ pub(crate) fn free_port() -> anyhow::Result<TcpListener> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
 }
 
+/// What `plinth status` says.
+pub(crate) struct Status(Value);
+
+impl Status {
+    pub(crate) fn told(&self, name: &str) -> anyhow::Result<String> {
+        let value = self.0[name].as_str().map(str::to_owned);
+        value.with_context(|| format!("`plinth status` names no {name}"))
+    }
+}
+
 /// The server at work. Dropped, it is asked to stop.
 pub(crate) struct Running<'a> {
     child: Child,
@@ -182,6 +193,18 @@ impl Running<'_> {
         let printed = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("`plinth {words} -o json` prints no JSON"))?;
         Ok((elapsed, printed))
+    }
+
+    /// Keys and secrets. The edge may be open a moment before commands find the server.
+    pub(crate) fn status(&self) -> anyhow::Result<Status> {
+        let begun = Instant::now();
+        loop {
+            match self.command(&["status"]) {
+                Ok((_, status)) => return Ok(Status(status)),
+                Err(error) if begun.elapsed() > STATUS_LIMIT => return Err(error),
+                Err(_) => thread::sleep(Duration::from_millis(100)),
+            }
+        }
     }
 
     /// Asks over HTTP; the answer's status.

@@ -1,0 +1,214 @@
+//! Whether a million users make anything slower: one client at a time, few and many users by
+//! turns.
+
+use anyhow::Context as _;
+
+use super::{
+    Options,
+    database::Databases,
+    load, people,
+    sides::{Keys, Program, Side},
+    talk::{Talk, Wish, spread},
+};
+use crate::{
+    report::{Detail, Goal, Measure, Unit},
+    run::Sample,
+    statistics::Summary,
+    table::Table,
+};
+
+/// What the others are measured against.
+pub(crate) const FEW: u64 = 1_000;
+/// The same with more users may take this much longer.
+const MOST_CHANGE: f64 = 1.2;
+
+/// What is asked for, and how often in a round. Hashing a password takes long by itself.
+const WISHES: [(Wish, u64); 7] = [
+    (Wish::Refresh, 150),
+    (Wish::GetUser, 150),
+    (Wish::SignIn, 20),
+    (Wish::SignUp, 20),
+    (Wish::Recover, 100),
+    (Wish::Verify, 100),
+    (Wish::ListUsers, 50),
+];
+
+/// A database and who serves it.
+struct Population<'a> {
+    databases: &'a Databases,
+    name: &'static str,
+    count: u64,
+    program: Program,
+    /// Whose sessions are used, with what they remember.
+    sessions: Option<Talk>,
+    /// Everybody new has a number of their own.
+    newcomers: u64,
+}
+
+/// Latencies of one wish, by number of users.
+pub(crate) struct Compared {
+    wish: Wish,
+    few: Vec<Sample>,
+    many: Vec<Sample>,
+}
+
+/// All wishes with few users and with many.
+pub(crate) fn measure(
+    options: &Options,
+    keys: &Keys,
+    plinth: &std::path::Path,
+    databases: &Databases,
+) -> anyhow::Result<Vec<Compared>> {
+    let populate = |name, count| Population::new(databases, keys, plinth, name, count);
+    let mut few = populate("few", FEW)?;
+    let mut many = populate("many", options.users)?;
+    let mut compared: Vec<Compared> = WISHES
+        .iter()
+        .map(|(wish, _)| Compared::new(*wish))
+        .collect();
+    eprintln!("{FEW} and {} users:", options.users);
+    // The first round warms up and is not counted.
+    for round in 0..=options.rounds {
+        let mut told = format!("  round {round}:");
+        for (compared, (wish, count)) in compared.iter_mut().zip(WISHES) {
+            let samples = (
+                few.sample(wish, count, round)?,
+                many.sample(wish, count, round)?,
+            );
+            told.push_str(&format!(
+                " {} {:.2} and {:.2} ms,",
+                wish.what(),
+                samples.0.p50_ms,
+                samples.1.p50_ms
+            ));
+            if round > 0 {
+                compared.few.push(samples.0);
+                compared.many.push(samples.1);
+            }
+        }
+        eprintln!("{}", told.trim_end_matches(','));
+    }
+    Ok(compared)
+}
+
+impl<'a> Population<'a> {
+    fn new(
+        databases: &'a Databases,
+        keys: &Keys,
+        plinth: &std::path::Path,
+        name: &'static str,
+        count: u64,
+    ) -> anyhow::Result<Self> {
+        eprintln!("filling a database with {count} users ...");
+        databases.create(name)?;
+        let program = keys.alone(plinth, databases, name)?;
+        people::fill(databases, name, count)?;
+        Ok(Self {
+            databases,
+            name,
+            count,
+            program,
+            sessions: None,
+            newcomers: count,
+        })
+    }
+
+    fn sample(&mut self, wish: Wish, requests: u64, round: u16) -> anyhow::Result<Sample> {
+        let sampled = match wish {
+            Wish::Refresh | Wish::GetUser => self.in_session(wish, requests),
+            _ => {
+                let talk = self.strangers(wish, requests, round)?;
+                Ok(load::run_alone(self.side().port, talk, requests)?.1)
+            }
+        };
+        sampled.with_context(|| format!("{} with {} users", wish.what(), self.count))
+    }
+
+    /// The same people each time, because their tokens are known.
+    fn in_session(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Sample> {
+        let talk = match self.sessions.take() {
+            Some(talk) => talk,
+            None => Talk::new(self.side(), wish, spread(0, requests, self.count)),
+        };
+        let (talk, sample) = load::run_alone(self.side().port, talk.wishing(wish), requests)?;
+        self.sessions = Some(talk);
+        Ok(sample)
+    }
+
+    /// Others each time.
+    fn strangers(&mut self, wish: Wish, requests: u64, round: u16) -> anyhow::Result<Talk> {
+        let drawn = match wish {
+            Wish::SignUp => {
+                let first = self.newcomers + 1;
+                self.newcomers += requests;
+                (first..first + requests).collect()
+            }
+            _ => spread(1 + u64::from(round), requests, self.count),
+        };
+        if wish == Wish::Verify {
+            people::expect_code(self.databases, self.name, &drawn)?;
+        }
+        Ok(Talk::new(self.side(), wish, drawn))
+    }
+
+    fn side(&self) -> &Side {
+        &self.program.side
+    }
+}
+
+impl Compared {
+    fn new(wish: Wish) -> Self {
+        Self {
+            wish,
+            few: Vec::new(),
+            many: Vec::new(),
+        }
+    }
+
+    /// The medians of all rounds beside each other.
+    pub(crate) fn to_measure(&self, users: u64) -> Measure {
+        let medians = |samples: &[Sample]| samples.iter().map(|sample| sample.p50_ms).collect();
+        Measure::new(
+            format!("{users} users: {}, p50", self.wish.what()),
+            Unit::Milliseconds,
+            medians(&self.many),
+            (&format!("{FEW} users"), medians(&self.few)),
+            Goal::RatioAtMost(MOST_CHANGE),
+        )
+    }
+}
+
+/// Both quantiles of all wishes.
+pub(crate) fn to_detail(compared: &[Compared], users: u64) -> Detail {
+    let median = |samples: &[Sample], pick: fn(&Sample) -> f64| {
+        Summary::of(samples.iter().map(pick).collect()).median
+    };
+    let rows = compared.iter().map(|compared| {
+        let both = |pick: fn(&Sample) -> f64| {
+            [&compared.few, &compared.many].map(|samples| median(samples, pick))
+        };
+        let (p50, p99) = (both(|sample| sample.p50_ms), both(|sample| sample.p99_ms));
+        let mut row = vec![compared.wish.what().to_owned()];
+        row.extend(
+            [p50, p99]
+                .into_iter()
+                .flatten()
+                .map(|ms| format!("{ms:.2}")),
+        );
+        row.push(format!("{:.2}", p50[1] / p50[0]));
+        row
+    });
+    let many = users.to_string();
+    let header = [
+        "milliseconds, one client",
+        &format!("p50, {FEW} users"),
+        &format!("p50, {many} users"),
+        &format!("p99, {FEW} users"),
+        &format!("p99, {many} users"),
+        "p50, ratio",
+    ];
+    Detail {
+        title: format!("{FEW} and {many} users"),
+        table: Table::new(&header, rows.collect()),
+    }
+}

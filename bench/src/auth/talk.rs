@@ -1,0 +1,260 @@
+//! What clients ask for, as bytes, and what they remember of the answers.
+
+use anyhow::Context as _;
+
+use super::{people, sides::Side};
+use crate::random::Random;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Refresh,
+    GetUser,
+    SignIn,
+    SignUp,
+    Recover,
+    Verify,
+    ListUsers,
+}
+
+impl Wish {
+    pub(crate) fn what(self) -> &'static str {
+        match self {
+            Self::Refresh => "token refresh",
+            Self::GetUser => "GET /user",
+            Self::SignIn => "password sign-in",
+            Self::SignUp => "sign-up",
+            Self::Recover => "recover",
+            Self::Verify => "verify a code",
+            Self::ListUsers => "list of users, page 1",
+        }
+    }
+}
+
+/// One client: some people who take turns, and what it knows of each.
+pub(crate) struct Talk {
+    wish: Wish,
+    people: Vec<Person>,
+    turn: usize,
+    heads: Heads,
+    request: Vec<u8>,
+}
+
+struct Person {
+    number: u64,
+    refresh_token: String,
+    access_token: String,
+}
+
+/// What all requests to a side have in common.
+#[derive(Clone)]
+struct Heads {
+    prefix: &'static str,
+    common: String,
+    /// Of an administrator.
+    admin_key: String,
+}
+
+impl Talk {
+    /// Nobody has said anything yet, so all tokens are the first ones.
+    pub(crate) fn new(side: &Side, wish: Wish, people: impl IntoIterator<Item = u64>) -> Self {
+        let person = |number| Person {
+            number,
+            refresh_token: people::first_token(number),
+            access_token: String::new(),
+        };
+        Self {
+            wish,
+            people: people.into_iter().map(person).collect(),
+            turn: 0,
+            heads: Heads::of(side),
+            request: Vec::new(),
+        }
+    }
+
+    /// The same people with another wish.
+    pub(crate) fn wishing(mut self, wish: Wish) -> Self {
+        self.wish = wish;
+        self
+    }
+
+    /// How many people take turns.
+    pub(crate) fn count(&self) -> u64 {
+        self.people.len() as u64
+    }
+
+    /// The next request.
+    pub(crate) fn say(&mut self) -> &[u8] {
+        let person = &self.people[self.turn];
+        let email = people::email(person.number);
+        let (path, bearer, body) = match self.wish {
+            Wish::Refresh => (
+                "POST /token?grant_type=refresh_token",
+                None,
+                format!(r#"{{"refresh_token":"{}"}}"#, person.refresh_token),
+            ),
+            Wish::GetUser => ("GET /user", Some(&person.access_token), String::new()),
+            Wish::SignIn => (
+                "POST /token?grant_type=password",
+                None,
+                format!(
+                    r#"{{"email":"{email}","password":"{}","gotrue_meta_security":{{}}}}"#,
+                    people::PASSWORD
+                ),
+            ),
+            Wish::SignUp => (
+                "POST /signup",
+                None,
+                format!(
+                    r#"{{"email":"new{email}","password":"{}","data":{{}}}}"#,
+                    people::PASSWORD
+                ),
+            ),
+            Wish::Recover => ("POST /recover", None, format!(r#"{{"email":"{email}"}}"#)),
+            Wish::Verify => (
+                "POST /verify",
+                None,
+                format!(
+                    r#"{{"type":"recovery","email":"{email}","token":"{}"}}"#,
+                    people::CODE
+                ),
+            ),
+            Wish::ListUsers => (
+                "GET /admin/users?page=1&per_page=50",
+                Some(&self.heads.admin_key),
+                String::new(),
+            ),
+        };
+        self.request = self.heads.request(path, bearer.map(String::as_str), &body);
+        &self.request
+    }
+
+    /// What came back; the next one's turn.
+    pub(crate) fn hear(&mut self, body: &[u8]) -> anyhow::Result<()> {
+        let person = &mut self.people[self.turn];
+        let text = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
+        if self.wish == Wish::Refresh {
+            let tokens = (field(body, "refresh_token"), field(body, "access_token"));
+            let (Some(refresh_token), Some(access_token)) = tokens else {
+                anyhow::bail!("an answer without tokens: {}", text());
+            };
+            person.refresh_token = refresh_token.to_owned();
+            person.access_token = access_token.to_owned();
+        }
+        if self.wish == Wish::GetUser {
+            let id = field(body, "id").context("an answer without an id")?;
+            anyhow::ensure!(
+                id == people::user_id(person.number),
+                "it is somebody else: {}",
+                text()
+            );
+        }
+        self.turn = (self.turn + 1) % self.people.len();
+        Ok(())
+    }
+
+    /// Of the one whose turn it is.
+    pub(crate) fn refresh_token(&self) -> &str {
+        &self.people[self.turn].refresh_token
+    }
+}
+
+/// The first value of that name, which holds nothing that would be escaped.
+fn field<'a>(body: &'a [u8], name: &str) -> Option<&'a str> {
+    let body = std::str::from_utf8(body).ok()?;
+    let (_, after) = body.split_once(&format!("\"{name}\":\""))?;
+    after.split('"').next()
+}
+
+impl Heads {
+    /// The headers that auth-js sends.
+    fn of(side: &Side) -> Self {
+        let Side { port, key, .. } = side;
+        Self {
+            prefix: side.prefix,
+            common: format!(
+                " HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: keep-alive\r\n\
+                 apikey: {key}\r\nx-client-info: supabase-js-node/2.97.0\r\n\
+                 x-supabase-api-version: 2024-01-01\r\naccept: */*\r\naccept-language: *\r\n\
+                 sec-fetch-mode: cors\r\nuser-agent: node\r\n"
+            ),
+            admin_key: side.admin_key.clone(),
+        }
+    }
+
+    fn request(&self, path: &str, bearer: Option<&str>, body: &str) -> Vec<u8> {
+        let (method, path) = path.split_once(' ').unwrap_or_default();
+        let mut text = format!("{method} {}{path}{}", self.prefix, self.common);
+        if let Some(bearer) = bearer {
+            text.push_str(&format!("authorization: Bearer {bearer}\r\n"));
+        }
+        if !body.is_empty() {
+            text.push_str(&format!(
+                "content-type: application/json;charset=UTF-8\r\ncontent-length: {}\r\n",
+                body.len()
+            ));
+        }
+        text.push_str("\r\n");
+        text.push_str(body);
+        text.into_bytes()
+    }
+}
+
+/// People all over a database, nobody twice in a row.
+pub(crate) fn spread(seed: u64, count: u64, of: u64) -> Vec<u64> {
+    let mut random = Random::new(seed);
+    let most = i32::try_from(of).unwrap_or(i32::MAX);
+    let mut drawn = std::collections::BTreeSet::new();
+    while (drawn.len() as u64) < count.min(of) {
+        drawn.insert(u64::from(random.between_one_and(most).unsigned_abs()));
+    }
+    drawn.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side() -> Side {
+        Side {
+            name: "it",
+            port: 7,
+            prefix: "/auth/v1",
+            key: "anon".to_owned(),
+            admin_key: "admin".to_owned(),
+            pid: 1,
+        }
+    }
+
+    #[test]
+    fn each_refresh_shows_what_the_last_one_gave() {
+        let mut talk = Talk::new(&side(), Wish::Refresh, [1]);
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        assert!(text(talk.say()).ends_with(r#"{"refresh_token":"100000000001"}"#));
+
+        let answer = br#"{"access_token":"a","refresh_token":"next","user":{}}"#;
+        talk.hear(answer).unwrap();
+
+        assert!(text(talk.say()).ends_with(r#"{"refresh_token":"next"}"#));
+        let mut talk = talk.wishing(Wish::GetUser);
+        let said = text(talk.say());
+        assert!(said.starts_with("GET /auth/v1/user HTTP/1.1\r\n"), "{said}");
+        assert!(said.contains("authorization: Bearer a\r\n"), "{said}");
+    }
+
+    #[test]
+    fn an_answer_about_somebody_else_is_refused() {
+        let mut talk = Talk::new(&side(), Wish::GetUser, [1]);
+        let body = |person| format!(r#"{{"id":"{}"}}"#, people::user_id(person));
+        assert!(talk.hear(body(2).as_bytes()).is_err());
+        assert!(talk.hear(body(1).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn people_are_drawn_from_all_and_only_once() {
+        let drawn = spread(1, 100, 1000);
+        assert_eq!(drawn.len(), 100);
+        assert!(drawn.iter().all(|person| (1..=1000).contains(person)));
+        assert_eq!(spread(1, 100, 50).len(), 50);
+    }
+}

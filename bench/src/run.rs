@@ -1,0 +1,140 @@
+//! One run of a server under load: how fast it was, and what it and its neighbours spent.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hdrhistogram::Histogram;
+
+use crate::{cpu::CpuTime, memory::Watch, pgbench, processes, statistics::Summary, table::Table};
+
+/// What the load generator saw.
+pub(crate) struct Sample {
+    pub(crate) per_second: f64,
+    pub(crate) requests: u64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+}
+
+impl Sample {
+    /// Of times in nanoseconds.
+    pub(crate) fn new(times: &Histogram<u64>, elapsed: Duration) -> Self {
+        let milliseconds = |quantile| times.value_at_quantile(quantile) as f64 / 1e6;
+        Self {
+            per_second: times.len() as f64 / elapsed.as_secs_f64(),
+            requests: times.len(),
+            p50_ms: milliseconds(0.50),
+            p99_ms: milliseconds(0.99),
+        }
+    }
+}
+
+/// One run.
+pub(crate) struct Run {
+    pub(crate) load: Sample,
+    /// Processor time of the server per request, in µs.
+    pub(crate) cpu_us: f64,
+    /// The same of PostgreSQL.
+    pub(crate) postgres_us: f64,
+    /// The same of the load generator.
+    pub(crate) generator_us: f64,
+    /// RSS of the server in MiB, before the run and at most during it.
+    pub(crate) rss_before: f64,
+    pub(crate) rss_most: f64,
+}
+
+/// Watches the server while `load` runs, which calls what it is given when its clock starts.
+pub(crate) fn observe(
+    server: u32,
+    postgres: u32,
+    load: impl FnOnce(&mut dyn FnMut()) -> anyhow::Result<Sample>,
+) -> anyhow::Result<Run> {
+    let rss_before = processes::rss(server)?;
+    let watch = Watch::start(server);
+    let mut before = None;
+    let load = load(&mut || before = Some(Spent::so_far(server, postgres)))?;
+    let spent = Spent::so_far(server, postgres)?;
+    let before = before.context("the clock was never started")??;
+    let per_request = |seconds: f64| seconds * 1e6 / load.requests as f64;
+    Ok(Run {
+        cpu_us: per_request(spent.server - before.server),
+        postgres_us: per_request(spent.postgres - before.postgres),
+        generator_us: per_request(spent.generator - before.generator),
+        load,
+        rss_before,
+        rss_most: watch.stop(),
+    })
+}
+
+/// Processor time in seconds.
+struct Spent {
+    server: f64,
+    postgres: f64,
+    generator: f64,
+}
+
+impl Spent {
+    fn so_far(server: u32, postgres: u32) -> anyhow::Result<Self> {
+        Ok(Self {
+            server: CpuTime::of(server)?.own,
+            postgres: CpuTime::of_tree(postgres),
+            generator: CpuTime::now()?.own,
+        })
+    }
+}
+
+/// Everything about some sides, and what pgbench did beside them.
+pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[pgbench::Sample]) -> Table {
+    let header = [
+        "",
+        "requests/s",
+        "p50 ms",
+        "p99 ms",
+        "processor time per request, µs",
+        "PostgreSQL's",
+        "load generator's",
+        "RSS, at most",
+    ];
+    let row = |&(name, runs): &(&str, &[Run])| {
+        vec![
+            name.to_owned(),
+            decimals(median(runs, |run| run.load.per_second)),
+            format!("{:.2}", median(runs, |run| run.load.p50_ms)),
+            format!("{:.2}", median(runs, |run| run.load.p99_ms)),
+            decimals(median(runs, |run| run.cpu_us)),
+            decimals(median(runs, |run| run.postgres_us)),
+            decimals(median(runs, |run| run.generator_us)),
+            format!("{:.1} MB", most(runs)),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = sides.iter().map(row).collect();
+    if !pgbench.is_empty() {
+        let of = |pick: fn(&pgbench::Sample) -> f64| {
+            Summary::of(pgbench.iter().map(pick).collect()).median
+        };
+        let mean = format!("{:.2} (mean)", of(|sample| sample.mean_ms));
+        let rate = decimals(of(|sample| sample.per_second));
+        let mut row = vec!["pgbench".to_owned(), rate, mean];
+        row.resize(header.len(), "–".to_owned());
+        rows.push(row);
+    }
+    Table::new(&header, rows)
+}
+
+pub(crate) fn rates(runs: &[Run]) -> Vec<f64> {
+    runs.iter().map(|run| run.load.per_second).collect()
+}
+
+pub(crate) fn most(runs: &[Run]) -> f64 {
+    runs.iter().map(|run| run.rss_most).fold(f64::NAN, f64::max)
+}
+
+fn median(runs: &[Run], pick: impl Fn(&Run) -> f64) -> f64 {
+    Summary::of(runs.iter().map(pick).collect()).median
+}
+
+fn decimals(value: f64) -> String {
+    match value < 100.0 {
+        true => format!("{value:.1}"),
+        false => format!("{value:.0}"),
+    }
+}
