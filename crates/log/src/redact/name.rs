@@ -38,7 +38,10 @@ pub fn is_secret_name(name: &str) -> bool {
         .filter(char::is_ascii_alphanumeric)
         .map(|char| char.to_ascii_lowercase())
         .collect();
-    ANYWHERE.iter().any(|part| compact.contains(part))
+    let starts = (0..compact.len()).map(|start| &compact.as_bytes()[start..]);
+    // Names are short: comparing at every place is quicker than preparing a search.
+    let mut parts = starts.flat_map(|rest| ANYWHERE.map(|part| rest.starts_with(part.as_bytes())));
+    parts.any(|is_found| is_found)
         || AT_THE_END.iter().any(|end| compact.ends_with(end))
         || ALONE.contains(&compact.as_str())
 }
