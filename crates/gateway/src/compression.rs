@@ -42,7 +42,8 @@ impl Accepted {
         let Some(encodings) = self.encodings.filter(|_| !self.is_head) else {
             return response;
         };
-        compress(response, encodings).await
+        // Boxed, because few answers need its room and all would carry it.
+        Box::pin(compress(response, encodings)).await
     }
 }
 

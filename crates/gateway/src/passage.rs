@@ -101,7 +101,7 @@ impl Passage<'_> {
         self.access.service = "platform";
         let limit = BodyLimit::new(inner.config.max_body_bytes);
         let request = self.request(parts, body, path, Addressed::Bare, &limit);
-        let call = call(router, request);
+        let call = Box::pin(call(router, request));
         let response = within(Some(inner.config.request_timeout), &limit, call).await;
         Ok(explain_size(response.ok_or(EdgeError::TimedOut)?, &limit))
     }
@@ -125,12 +125,13 @@ impl Passage<'_> {
             TimeLimit::Configured => Some(config.request_timeout),
             TimeLimit::Own(own) => own,
         };
-        let work = async {
+        // Boxed, because a future is copied on its way through the layers around it.
+        let work = Box::pin(async {
             let project = self.open(name).await?;
             let mut request = self.request(parts, body, path, addressed, &limit);
             self.identify(&mut request, project);
             Ok::<_, EdgeError>(call(&mount.router, request).await)
-        };
+        });
         let response = within(patience, &limit, work)
             .await
             .ok_or(EdgeError::TimedOut)?;
