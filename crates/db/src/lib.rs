@@ -5,8 +5,8 @@
 //! It knows no project, no caller and no service: those are values that come from above
 //! (`plinth-project`). Every service reaches Postgres through this crate and nothing else.
 
+mod client_pool;
 mod error;
-mod lease;
 mod listen;
 mod literal;
 mod local_settings;
@@ -15,18 +15,21 @@ mod pg_error;
 mod pool;
 mod queries;
 mod quote;
+mod row;
 mod target;
 mod tls;
 mod transaction;
+mod wire;
 
+pub use client_pool::{ClientPool, PooledClient};
 pub use error::{DbError, describe};
 pub use listen::{Heard, listen};
 pub use literal::Literal;
 pub use local_settings::LocalSettings;
 pub use pg_error::PgError;
-pub use pool::{Pool, PoolConfig, PooledConnection, PreparingClient, Usage};
+pub use pool::{Pool, PoolConfig, PooledConnection, Usage};
 pub use queries::Queries;
 pub use quote::{QuotedIdent, QuotedLiteral};
+pub use row::{Column, ColumnIndex, Row};
 pub use target::{BadDatabaseUrl, Target};
-pub use tokio_postgres::Row;
 pub use transaction::{Access, Begin, End, Isolation, OpenTransaction, Params, Step};

@@ -1,9 +1,9 @@
 //! Parameters whose type Postgres infers from where they stand, as it does for a quoted literal.
 
-use std::{borrow::Cow, error::Error};
+use std::borrow::Cow;
 
-use bytes::{BufMut, Bytes, BytesMut};
-use postgres_types::{Format, IsNull, ToSql, Type};
+use bytes::Bytes;
+use postgres_types::{Format, Type};
 
 /// A value as a client wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,32 +26,20 @@ impl Literal<'_> {
             Self::Text(_) | Self::Utf8(_) | Self::Null => Type::UNKNOWN,
         }
     }
-}
 
-impl ToSql for Literal<'_> {
-    fn to_sql(
-        &self,
-        _ty: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        match self {
-            Self::Text(text) => out.put_slice(text.as_bytes()),
-            Self::Utf8(bytes) | Self::Binary(bytes) => out.put_slice(bytes),
-            Self::Null => return Ok(IsNull::Yes),
-        }
-        Ok(IsNull::No)
-    }
-
-    fn accepts(_ty: &Type) -> bool {
-        true
-    }
-
-    fn encode_format(&self, _ty: &Type) -> Format {
+    pub(crate) fn format(&self) -> Format {
         match self {
             Self::Binary(_) => Format::Binary,
             Self::Text(_) | Self::Utf8(_) | Self::Null => Format::Text,
         }
     }
 
-    postgres_types::to_sql_checked!();
+    /// `None` for NULL.
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Text(text) => Some(text.as_bytes()),
+            Self::Utf8(bytes) | Self::Binary(bytes) => Some(bytes),
+            Self::Null => None,
+        }
+    }
 }

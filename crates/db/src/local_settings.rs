@@ -2,8 +2,6 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use postgres_types::ToSql;
-
 /// Settings that hold until the transaction ends, applied in the order given.
 #[derive(Debug, Clone, Default)]
 pub struct LocalSettings<'a> {
@@ -59,8 +57,9 @@ impl<'a> LocalSettings<'a> {
         self.flat.is_empty()
     }
 
-    pub(crate) fn params(&self) -> impl ExactSizeIterator<Item = &(dyn ToSql + Sync)> {
-        self.flat.iter().map(|text| text as &(dyn ToSql + Sync))
+    /// Names and values by turns.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.flat.iter().map(|text| &**text)
     }
 }
 

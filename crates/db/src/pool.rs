@@ -1,14 +1,12 @@
-//! Pooled connections, each with its own bounded cache of prepared statements.
+//! Pooled connections of our own driver. `deadpool` lends them.
 //!
-//! `deadpool` lends the connections; the cache is ours because statement texts follow request
-//! shapes, whose number clients decide: an unbounded one would grow without end.
+//! Whoever drops one half-way (a client that disconnects) leaves a session behind that still
+//! works. It never returns to the pool like that: a transaction that only waits is rolled back, a
+//! running statement is cancelled and its session closed.
 
 use std::{
-    hash::{BuildHasher, Hasher},
-    num::NonZeroUsize,
-    ops::Deref,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -18,13 +16,14 @@ use deadpool::{
     Runtime,
     managed::{self, Metrics, PoolError, RecycleError, RecycleResult},
 };
-use lru::LruCache;
-use tokio_postgres::{Client, Statement};
 
-use crate::{DbError, Target};
+use crate::{
+    DbError, Params, Row, Target,
+    wire::{Connection, Status},
+};
 
-/// Prepared statements kept per connection; the least recently used one goes first.
-const STATEMENTS_PER_CONNECTION: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// How long ending an abandoned transaction may take.
+const RECLAIM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many connections a pool may hold and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -88,16 +87,9 @@ impl Pool {
 
     /// Lends a connection that is in no transaction.
     pub async fn get(&self) -> Result<PooledConnection, DbError> {
-        match self.inner.get().await {
-            Ok(connection) => {
-                connection.enter_epoch(self.epoch.load(Ordering::Relaxed));
-                Ok(PooledConnection(connection))
-            }
-            Err(PoolError::Timeout(_)) => Err(DbError::PoolTimeout),
-            Err(PoolError::Backend(error)) => Err(error),
-            Err(PoolError::Closed) => Err(DbError::Unavailable("the project is closed".to_owned())),
-            Err(error) => Err(DbError::Unavailable(error.to_string())),
-        }
+        let mut connection = self.inner.get().await.map_err(failed)?;
+        connection.enter_epoch(self.epoch.load(Ordering::Relaxed));
+        Ok(PooledConnection(Some(connection)))
     }
 
     /// Closes connections that nobody used for the idle time. Called periodically.
@@ -122,10 +114,6 @@ impl Pool {
             max: status.max_size,
         }
     }
-
-    pub(crate) fn target(&self) -> &Target {
-        &self.inner.manager().target
-    }
 }
 
 /// Numbers of one pool at one moment.
@@ -141,135 +129,77 @@ pub struct Usage {
     pub max: usize,
 }
 
-/// A lent connection. Goes back to its pool when dropped; derefs to [`Client`].
-pub struct PooledConnection(managed::Object<Connector>);
+/// Why there is no connection.
+pub(crate) fn failed(error: PoolError<DbError>) -> DbError {
+    match error {
+        PoolError::Timeout(_) => DbError::PoolTimeout,
+        PoolError::Backend(error) => error,
+        PoolError::Closed => DbError::Unavailable("the project is closed".to_owned()),
+        error => DbError::Unavailable(error.to_string()),
+    }
+}
+
+/// A lent connection, in no transaction. Goes back to its pool when dropped.
+pub struct PooledConnection(Option<managed::Object<Connector>>);
 
 impl PooledConnection {
-    /// Takes the connection out of the pool for good; dropping the result closes it.
-    pub(crate) fn discard(self) {
-        drop(managed::Object::take(self.0));
+    /// Runs one statement; gives its rows.
+    pub async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
+        self.connection().query(sql, params).await
+    }
+
+    /// Runs one statement; gives the number of rows that it touched.
+    pub async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
+        Ok(self.connection().run("", sql, params).await?.touched)
+    }
+
+    /// Runs statements that have neither parameters nor rows worth reading.
+    pub async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
+        self.connection().batch_execute(sql).await
+    }
+
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        self.0.as_mut().expect("present until dropped")
     }
 }
 
-impl Deref for PooledConnection {
-    type Target = PreparingClient;
-
-    fn deref(&self) -> &PreparingClient {
-        &self.0
-    }
-}
-
-/// A client that remembers what it prepared.
-pub struct PreparingClient {
-    client: Client,
-    statements: Mutex<LruCache<u64, CachedStatement>>,
-    hasher: std::hash::RandomState,
-    epoch: AtomicU64,
-}
-
-struct CachedStatement {
-    role: Box<str>,
-    sql: Box<str>,
-    /// `None` while the statement has only been seen.
-    statement: Option<Statement>,
-}
-
-/// What a connection knows of a statement.
-pub(crate) enum Familiarity {
-    New,
-    /// It ran once, unprepared.
-    SeenOnce,
-    Prepared(Statement),
-}
-
-impl PreparingClient {
-    pub(crate) fn new(client: Client) -> Self {
-        Self {
-            client,
-            statements: Mutex::new(LruCache::new(STATEMENTS_PER_CONNECTION)),
-            hasher: std::hash::RandomState::new(),
-            epoch: AtomicU64::new(0),
-        }
-    }
-
-    /// The prepared form of `sql`, from the cache or made now (which costs a round trip).
-    pub async fn prepare_cached(&self, sql: &str) -> Result<Statement, DbError> {
-        self.prepare_for_role("", sql).await
-    }
-
-    /// As [`Self::prepare_cached`], for the role that the session has assumed.
-    pub(crate) async fn prepare_for_role(
-        &self,
-        role: &str,
-        sql: &str,
-    ) -> Result<Statement, DbError> {
-        if let Familiarity::Prepared(statement) = self.recall(role, sql) {
-            return Ok(statement);
-        }
-        let statement = self.client.prepare(sql).await?;
-        self.put(role, sql, Some(statement.clone()));
-        Ok(statement)
-    }
-
-    /// What this connection knows of the statement, as this role.
-    pub(crate) fn recall(&self, role: &str, sql: &str) -> Familiarity {
-        let mut cache = self.cache();
-        // Two texts may share a hash; the second then simply takes the first one's place.
-        match cache.get(&self.key(role, sql)) {
-            Some(entry) if *entry.sql == *sql && *entry.role == *role => match &entry.statement {
-                Some(statement) => Familiarity::Prepared(statement.clone()),
-                None => Familiarity::SeenOnce,
-            },
-            _ => Familiarity::New,
-        }
-    }
-
-    /// Notes that the statement ran, so that it is worth preparing next time.
-    pub(crate) fn remember(&self, role: &str, sql: &str) {
-        self.put(role, sql, None);
-    }
-
-    fn put(&self, role: &str, sql: &str, statement: Option<Statement>) {
-        let entry = CachedStatement {
-            role: role.into(),
-            sql: sql.into(),
-            statement,
+impl Drop for PooledConnection {
+    fn drop(&mut self) {
+        let Some(connection) = self.0.take() else {
+            return;
         };
-        self.cache().put(self.key(role, sql), entry);
-    }
-
-    /// Forgets all prepared statements, as after a schema change.
-    pub fn forget_statements(&self) {
-        self.cache().clear();
-    }
-
-    fn enter_epoch(&self, epoch: u64) {
-        if self.epoch.swap(epoch, Ordering::Relaxed) != epoch {
-            self.forget_statements();
+        let status = connection.status();
+        if status == Status::Idle {
+            return;
         }
-    }
-
-    fn key(&self, role: &str, sql: &str) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(role.as_bytes());
-        hasher.write_u8(0);
-        hasher.write(sql.as_bytes());
-        hasher.finish()
-    }
-
-    fn cache(&self) -> std::sync::MutexGuard<'_, LruCache<u64, CachedStatement>> {
-        self.statements
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) if status == Status::InTransaction => {
+                drop(runtime.spawn(roll_back(connection)));
+            }
+            Ok(runtime) if status == Status::Working => drop(runtime.spawn(cancel(connection))),
+            _ => discard(connection),
+        }
     }
 }
 
-impl Deref for PreparingClient {
-    type Target = Client;
-
-    fn deref(&self) -> &Client {
-        &self.client
+async fn roll_back(mut connection: managed::Object<Connector>) {
+    let rolled_back = connection.batch_execute("rollback");
+    let rolled_back = tokio::time::timeout(RECLAIM_TIMEOUT, rolled_back).await;
+    if !matches!(rolled_back, Ok(Ok(()))) {
+        discard(connection);
     }
+}
+
+/// The connection is closed afterwards: a cancellation may arrive late, and would then hit the
+/// statement of whoever got the connection next.
+async fn cancel(connection: managed::Object<Connector>) {
+    _ = tokio::time::timeout(RECLAIM_TIMEOUT, connection.cancel()).await;
+    discard(connection);
+}
+
+/// Out of the pool for good, which closes it.
+fn discard(connection: managed::Object<Connector>) {
+    drop(managed::Object::take(connection));
 }
 
 /// Opens and checks the pool's connections.
@@ -279,19 +209,21 @@ struct Connector {
 }
 
 impl managed::Manager for Connector {
-    type Type = PreparingClient;
+    // Lending moves it several times.
+    type Type = Box<Connection>;
     type Error = DbError;
 
-    async fn create(&self) -> Result<PreparingClient, DbError> {
-        self.target.connect().await.map(PreparingClient::new)
+    async fn create(&self) -> Result<Box<Connection>, DbError> {
+        // Everybody who asks for a connection would carry the room that opening one takes.
+        Box::pin(self.target.open()).await.map(Box::new)
     }
 
     async fn recycle(
         &self,
-        client: &mut PreparingClient,
+        connection: &mut Box<Connection>,
         metrics: &Metrics,
     ) -> RecycleResult<DbError> {
-        if client.is_closed() {
+        if !connection.is_sound() {
             return Err(RecycleError::message("closed by the server"));
         }
         if metrics.created.elapsed() > self.max_lifetime {

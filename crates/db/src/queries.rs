@@ -2,9 +2,7 @@
 
 use std::future::Future;
 
-use tokio_postgres::Row;
-
-use crate::{DbError, OpenTransaction, Params, pool::PooledConnection};
+use crate::{DbError, OpenTransaction, Params, Row, pool::PooledConnection};
 
 /// Something that statements can be run on; they are prepared and kept.
 pub trait Queries: Send {
@@ -34,13 +32,11 @@ pub trait Queries: Send {
 
 impl Queries for PooledConnection {
     async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
-        let statement = self.prepare_cached(sql).await?;
-        Ok((**self).query(&statement, params).await?)
+        PooledConnection::query(self, sql, params).await
     }
 
     async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
-        let statement = self.prepare_cached(sql).await?;
-        Ok((**self).execute(&statement, params).await?)
+        PooledConnection::execute(self, sql, params).await
     }
 }
 

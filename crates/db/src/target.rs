@@ -2,10 +2,14 @@
 
 use std::{path::Path, str::FromStr, sync::Arc, time::Duration};
 
-use tokio_postgres::{Client, Config, Connection, NoTls, Socket, config::SslMode, tls::TlsStream};
+use tokio_postgres::{Client, Config, NoTls, Socket, config::SslMode, tls::TlsStream};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{DbError, error::describe};
+use crate::{
+    DbError,
+    error::describe,
+    wire::{Connection, shake_hands},
+};
 
 /// How long reaching the server may take before it counts as unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -155,14 +159,9 @@ impl Target {
         connected.map_err(|error| DbError::Unavailable(describe(&error)))
     }
 
-    /// Asks the server to stop what this client is doing.
-    pub(crate) async fn cancel(&self, client: &Client) -> Result<(), DbError> {
-        let token = client.cancel_token();
-        match &self.tls {
-            Some(tls) => token.cancel_query(tls.clone()).await?,
-            None => token.cancel_query(NoTls).await?,
-        }
-        Ok(())
+    /// Opens a session of our own driver.
+    pub(crate) async fn open(&self) -> Result<Connection, DbError> {
+        shake_hands(self).await
     }
 
     pub(crate) fn config(&self) -> &Config {
@@ -175,7 +174,7 @@ impl Target {
 }
 
 /// The task ends by itself when the client is dropped or the server goes away.
-fn drive<T>(connection: Connection<Socket, T>)
+fn drive<T>(connection: tokio_postgres::Connection<Socket, T>)
 where
     T: TlsStream + Unpin + Send + 'static,
 {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use plinth_db::{
-    Pool, PoolConfig, QuotedLiteral, Target,
+    ClientPool, PoolConfig, QuotedLiteral, Target,
     migrate::{self, MigrationSet},
 };
 use plinth_log::LogStore;
@@ -92,7 +92,7 @@ impl Bootstrap {
 
         let admin = self.maintenance.database(references.platform.as_str());
         let platform = Platform(Arc::new(Inner {
-            pool: Pool::new(admin.clone(), PLATFORM_POOL),
+            pool: ClientPool::new(admin.clone(), PLATFORM_POOL),
             admin,
             cluster,
             instance_key: self.instance_key,

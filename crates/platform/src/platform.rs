@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use plinth_db::{DbError, Pool, PooledConnection, Target, migrate::MigrationSet};
+use plinth_db::{ClientPool, DbError, PooledClient, Target, migrate::MigrationSet};
 use plinth_log::LogStore;
 use plinth_project::{Cluster, Project, ProjectName, ProjectRef, Registry};
 use plinth_token::InstanceKey;
@@ -21,7 +21,7 @@ pub struct Platform(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     /// The administrating role on project zero's database.
     pub(crate) admin: Target,
-    pub(crate) pool: Pool,
+    pub(crate) pool: ClientPool,
     pub(crate) cluster: Cluster,
     pub(crate) instance_key: InstanceKey,
     pub(crate) schemas: Vec<MigrationSet>,
@@ -120,7 +120,7 @@ impl Platform {
     }
 
     /// Project zero's tables.
-    pub(crate) async fn tables(&self) -> Result<PooledConnection, DbError> {
+    pub(crate) async fn tables(&self) -> Result<PooledClient, DbError> {
         self.0.pool.get().await
     }
 

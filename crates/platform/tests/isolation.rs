@@ -2,6 +2,7 @@
 
 mod support;
 
+use plinth_db::Queries;
 use plinth_platform::PlatformError;
 use plinth_project::{LoginKind, ProjectName};
 use plinth_testkit::TestServer;
@@ -92,21 +93,21 @@ async fn a_trigger_on_auth_users_cannot_climb() {
         .await
         .expect("users may have triggers");
 
-    let auth = project
+    let mut auth = project
         .db
         .as_service(plinth_project::Service::Auth)
         .await
         .expect("the service");
-    let row = auth
-        .query_one(
+    let rows = auth
+        .query(
             "insert into auth.users (id) values (gen_random_uuid()) returning raw_user_meta_data->>'super'",
             &[],
         )
         .await;
 
     // Either Postgres refuses, or the trigger became a role that is no superuser.
-    if let Ok(row) = row {
-        assert_eq!(row.get::<_, &str>(0), "false");
+    if let Ok(rows) = rows {
+        assert_eq!(rows[0].get::<_, &str>(0), "false");
     }
 }
 

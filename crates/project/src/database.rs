@@ -14,7 +14,7 @@ use std::{
 
 use plinth_db::{
     Access, Begin, DbError, End, Heard, Isolation, LocalSettings, OpenTransaction, Params, Pool,
-    PoolConfig, PooledConnection, PreparingClient, Queries, Row, Step, Target, Usage,
+    PoolConfig, PooledConnection, Queries, Row, Step, Target, Usage,
 };
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, mpsc, watch};
 use tokio_postgres::Client;
@@ -376,11 +376,10 @@ pub struct ServiceConnection {
     _gate: OwnedRwLockReadGuard<()>,
 }
 
-impl Deref for ServiceConnection {
-    type Target = PreparingClient;
-
-    fn deref(&self) -> &PreparingClient {
-        &self.connection
+impl ServiceConnection {
+    /// Runs statements that have neither parameters nor rows worth reading.
+    pub async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
+        self.connection.batch_execute(sql).await
     }
 }
 

@@ -40,8 +40,7 @@ pub(crate) async fn document(
 ) -> Result<Option<String>, RestError> {
     let (cache, config) = (&execution.snapshot.cache, &execution.snapshot.config);
     let schema = execution.request.schema.as_str();
-    let unexpected =
-        |error: tokio_postgres::Error| RestError::UnexpectedResult(plinth_db::describe(&error));
+    let unexpected = |error: plinth_db::DbError| RestError::UnexpectedResult(error.to_string());
     let mut tables: Vec<&Table> = cache.tables_in(schema).collect();
     let mut routines: Vec<&Routine> = cache.routines_in(schema).collect();
     let (schema_comment, param_types) = match config.openapi_mode {

@@ -8,11 +8,10 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
-use plinth_db::{End, Isolation as TransactionIsolation, Step};
+use plinth_db::{ColumnIndex, DbError, End, Isolation as TransactionIsolation, Row, Step};
 use plinth_project::{AsCaller, ProjectDb};
-use postgres_types::{FromSql, Type};
+use postgres_types::Type;
 use serde_json::{Map, Value};
-use tokio_postgres::Row;
 
 use crate::{
     RestConfig, RestError,
@@ -188,7 +187,7 @@ impl Execution<'_> {
             .skip(usize::from(pre_request.is_some()));
         let main = rows.next().unwrap_or_default();
         if explains {
-            return plan_text(&main).map(Outcome::Plan);
+            return Ok(Outcome::Plan(plan_text(&main)));
         }
         let mut page = page(main)?;
         if let Some(explained) = rows.next() {
@@ -310,8 +309,8 @@ impl Execution<'_> {
         }
     }
 
-    fn refused(&self, error: plinth_db::DbError) -> RestError {
-        if matches!(error, plinth_db::DbError::PoolTimeout) {
+    fn refused(&self, error: DbError) -> RestError {
+        if matches!(error, DbError::PoolTimeout) {
             metrics::counter!("pgrst_db_pool_timeouts_total").increment(1);
         }
         RestError::from_database(error, self.identity.is_anonymous)
@@ -337,33 +336,39 @@ fn check_affected(page: &Page, max_affected: Option<i64>) -> Result<(), RestErro
 }
 
 fn headers_as_json(headers: &HeaderMap) -> String {
-    let mut json = String::with_capacity(1024);
-    json.push('{');
+    let mut json = Vec::with_capacity(1024);
+    json.push(b'{');
     for name in headers.keys().filter(|name| *name != header::COOKIE) {
         // Of repeated headers the last one counts.
         let Some(value) = headers.get_all(name).iter().next_back() else {
             continue;
         };
         if json.len() > 1 {
-            json.push(',');
+            json.push(b',');
         }
-        push_json(&mut json, name.as_str());
-        json.push(':');
-        push_json(&mut json, &String::from_utf8_lossy(value.as_bytes()));
+        push_json(&mut json, name.as_str().as_bytes());
+        json.push(b':');
+        push_json(&mut json, value.as_bytes());
     }
-    json.push('}');
-    json
+    json.push(b'}');
+    // All of it is text: what was not has been replaced.
+    String::from_utf8(json).unwrap_or_default()
 }
 
 /// A text in quotes; hardly any header has something to escape.
-fn push_json(json: &mut String, text: &str) {
-    let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) && !matches!(byte, b'"' | b'\\');
-    if text.bytes().all(is_plain) {
-        json.push('"');
-        json.push_str(text);
-        json.push('"');
+fn push_json(json: &mut Vec<u8>, text: &[u8]) {
+    let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) & (byte != b'"') & (byte != b'\\');
+    // Looking at all of them takes less time than stopping at the first: it is done many at once.
+    if text
+        .iter()
+        .fold(true, |plain, byte| plain & is_plain(*byte))
+    {
+        json.push(b'"');
+        json.extend_from_slice(text);
+        json.push(b'"');
     } else {
-        json.push_str(&Value::from(text).to_string());
+        let text = String::from_utf8_lossy(text);
+        json.extend_from_slice(Value::from(text).to_string().as_bytes());
     }
 }
 
@@ -399,8 +404,7 @@ fn page(rows: Vec<Row>) -> Result<Page, RestError> {
             inserted: None,
         });
     };
-    let unexpected =
-        |error: tokio_postgres::Error| RestError::UnexpectedResult(plinth_db::describe(&error));
+    let unexpected = |error: DbError| RestError::UnexpectedResult(error.to_string());
     Ok(Page {
         total: row.try_get("total").map_err(unexpected)?,
         rows: row.try_get("rows").map_err(unexpected)?,
@@ -415,63 +419,39 @@ fn page(rows: Vec<Row>) -> Result<Page, RestError> {
         response_headers: row.try_get("response_headers").map_err(unexpected)?,
         response_status: row.try_get("response_status").map_err(unexpected)?,
         inserted: row.try_get("inserted").map_err(unexpected)?,
-        body: body(row),
+        body: body(&row, "body"),
     })
 }
 
-/// The body's bytes as they came from Postgres: not parsed, not copied.
-fn body(row: Row) -> Bytes {
-    Bytes::from_owner(BodyOf(row))
-}
-
-struct BodyOf(Row);
-
-impl AsRef<[u8]> for BodyOf {
-    fn as_ref(&self) -> &[u8] {
-        let bytes: Option<RawBytes<'_>> = self.0.try_get("body").ok().flatten();
-        bytes.map_or(&[], |bytes| bytes.0)
+/// The bytes as they came from Postgres: not parsed, not copied.
+fn body(row: &Row, column: impl ColumnIndex + Copy) -> Bytes {
+    let bytes = row.raw(column).unwrap_or_default();
+    match column.place(row.columns()) {
+        Some(place) => without_version(row.columns()[place].type_(), bytes),
+        None => bytes,
     }
 }
 
-/// A value of any type in its wire form.
-struct RawBytes<'a>(&'a [u8]);
-
-impl<'a> FromSql<'a> for RawBytes<'a> {
-    fn from_sql(
-        ty: &Type,
-        raw: &'a [u8],
-    ) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        // The wire form of `jsonb` is its text behind a version byte.
-        let is_jsonb = *ty == Type::JSONB;
-        Ok(Self(if is_jsonb {
-            raw.get(1..).unwrap_or(&[])
-        } else {
-            raw
-        }))
-    }
-
-    fn accepts(_ty: &Type) -> bool {
-        true
+/// The wire form of `jsonb` is its text behind a version byte.
+fn without_version(ty: &Type, bytes: Bytes) -> Bytes {
+    match *ty == Type::JSONB && !bytes.is_empty() {
+        true => bytes.slice(1..),
+        false => bytes,
     }
 }
 
-fn plan_text(rows: &[Row]) -> Result<String, RestError> {
+fn plan_text(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
-        let line: Option<RawBytes<'_>> = row
-            .try_get(0)
-            .map_err(|error| RestError::UnexpectedResult(plinth_db::describe(&error)))?;
-        let line = line.map_or(&[][..], |line| line.0);
-        text.push_str(&String::from_utf8_lossy(line));
+        text.push_str(&String::from_utf8_lossy(&body(row, 0)));
         text.push('\n');
     }
-    Ok(text)
+    text
 }
 
 /// `Plan Rows` of an EXPLAIN in JSON.
 fn planned_rows(rows: &[Row]) -> Option<i64> {
-    let text: RawBytes<'_> = rows.first()?.try_get(0).ok()?;
-    let explained: Value = serde_json::from_slice(text.0).ok()?;
+    let explained: Value = serde_json::from_slice(&body(rows.first()?, 0)).ok()?;
     explained.pointer("/0/Plan/Plan Rows")?.as_i64()
 }
 

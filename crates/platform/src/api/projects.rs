@@ -291,11 +291,11 @@ async fn database_health(
         .await
         .map_err(|error| error.to_string())?;
     let client = project.db.as_service(plinth_project::Service::Auth).await;
-    let client = client.map_err(|error| error.to_string())?;
+    let mut client = client.map_err(|error| error.to_string())?;
     client
         .batch_execute("select 1")
         .await
-        .map_err(|error| plinth_db::describe(&error))
+        .map_err(|error| error.to_string())
 }
 
 /// The Management API numbers projects; a stable number of ours stands in.

@@ -114,7 +114,7 @@ impl Platform {
     ) -> Result<Vec<StoredApiKey>, PlatformError> {
         let reference = self.load_project(project).await?.reference;
         let tables = self.tables().await?;
-        list(&**tables, &self.0.instance_key, &reference).await
+        list(&*tables, &self.0.instance_key, &reference).await
     }
 
     /// Makes a key.
@@ -126,7 +126,7 @@ impl Platform {
         check_name(&request.name)?;
         let reference = self.load_project(project).await?.reference;
         let tables = self.tables().await?;
-        insert(&self.0.instance_key, &**tables, &reference, request).await
+        insert(&self.0.instance_key, &*tables, &reference, request).await
     }
 
     /// Changes name or description.

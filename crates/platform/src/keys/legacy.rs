@@ -29,7 +29,7 @@ impl Platform {
         let row = self.load_project(project).await?;
         let given = given_for(&self.0.given, row.kind);
         let tables = self.tables().await?;
-        load(&**tables, &self.0.instance_key, &row.reference, given).await
+        load(&*tables, &self.0.instance_key, &row.reference, given).await
     }
 
     /// Accepts the legacy keys, or refuses them.

@@ -87,7 +87,7 @@ impl Platform {
         let tables = self.tables().await?;
         insert(
             &self.0.instance_key,
-            &**tables,
+            &*tables,
             &reference,
             id,
             &key,

@@ -231,7 +231,7 @@ impl Platform {
     /// as the auth service, because triggers of the user may hang on these tables.
     async fn forget_sign_ins(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
         let project = self.open(&ProjectName::Ref(reference.clone())).await?;
-        let auth = project.db.as_service(Service::Auth).await?;
+        let mut auth = project.db.as_service(Service::Auth).await?;
         auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens")
             .await?;
         // Mails hold sign-in links of the parent's users.

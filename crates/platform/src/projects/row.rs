@@ -88,7 +88,7 @@ impl Platform {
     /// One project, also when it lies in the trash.
     pub async fn load_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
         let tables = self.tables().await?;
-        load(&**tables, &self.reference_of(name)).await
+        load(&*tables, &self.reference_of(name)).await
     }
 
     pub(crate) async fn set_status(

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use plinth_db::{DbError, Row};
 use postgres_types::Json;
-use tokio_postgres::Row;
 
 /// For `follow-privileges`; its row is an [`Accessible`].
 pub(crate) const FOLLOW_PRIVILEGES: &str = include_str!("follow_privileges.sql");
@@ -26,7 +26,7 @@ pub(crate) struct Accessible {
 }
 
 impl Accessible {
-    pub(crate) fn from_row(row: &Row) -> Result<Self, tokio_postgres::Error> {
+    pub(crate) fn from_row(row: &Row) -> Result<Self, DbError> {
         let relations: Vec<u32> = row.try_get("relations")?;
         let Json(functions) = row.try_get("functions")?;
         Ok(Self {

@@ -1,0 +1,122 @@
+//! What is in the server's messages.
+
+use std::sync::Arc;
+
+use bytes::Buf as _;
+use postgres_types::{Kind, Oid, Type};
+use tokio_postgres::error::{Severity, SqlState};
+
+use crate::{PgError, row::Column};
+
+/// An ErrorResponse. Fields that are missing or unknown do no harm.
+pub(super) fn error(mut body: &[u8]) -> PgError {
+    let mut error = PgError::new("XX000", "");
+    error.severity = None;
+    while let Some((&kind, rest)) = body.split_first() {
+        body = rest;
+        let Some(text) = text(&mut body) else {
+            break;
+        };
+        match kind {
+            b'V' => error.severity = severity(&text),
+            b'C' => error.code = SqlState::from_code(&text),
+            b'M' => error.message = text,
+            b'D' => error.detail = Some(text),
+            b'H' => error.hint = Some(text),
+            b's' => error.schema = Some(text),
+            b't' => error.table = Some(text),
+            b'c' => error.column = Some(text),
+            b'n' => error.constraint = Some(text),
+            b'R' => error.routine = Some(text),
+            _ => {}
+        }
+    }
+    error
+}
+
+fn severity(word: &str) -> Option<Severity> {
+    match word {
+        "PANIC" => Some(Severity::Panic),
+        "FATAL" => Some(Severity::Fatal),
+        "ERROR" => Some(Severity::Error),
+        _ => None,
+    }
+}
+
+/// A RowDescription; `None` if it is not one.
+pub(super) fn columns(mut body: &[u8]) -> Option<Arc<[Column]>> {
+    let count = body.try_get_u16().ok()?;
+    let columns = (0..count).map(|_| {
+        let name = text(&mut body)?;
+        let (_table, _number) = (body.try_get_u32().ok()?, body.try_get_u16().ok()?);
+        let type_ = type_of(body.try_get_u32().ok()?);
+        let (_size, _modifier) = (body.try_get_u16().ok()?, body.try_get_u32().ok()?);
+        let _format = body.try_get_u16().ok()?;
+        Some(Column::new(name, type_))
+    });
+    columns.collect()
+}
+
+/// A ParameterDescription; `None` if it is not one.
+pub(super) fn parameters(mut body: &[u8]) -> Option<Box<[Type]>> {
+    let count = body.try_get_u16().ok()?;
+    let types = (0..count).map(|_| body.try_get_u32().ok().map(type_of));
+    types.collect()
+}
+
+/// A CommandComplete: the number of rows is its last word.
+pub(super) fn touched(body: &[u8]) -> u64 {
+    let tag = body.strip_suffix(&[0]).unwrap_or(body);
+    let word = tag.rsplit(|byte| *byte == b' ').next().unwrap_or(tag);
+    let number = std::str::from_utf8(word).ok();
+    number.and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Types that users made are opaque: asking the catalog for them would cost a round trip.
+fn type_of(oid: Oid) -> Type {
+    Type::from_oid(oid)
+        .unwrap_or_else(|| Type::new(format!("type {oid}"), oid, Kind::Simple, String::new()))
+}
+
+fn text(body: &mut &[u8]) -> Option<String> {
+    let end = body.iter().position(|byte| *byte == 0)?;
+    let text = String::from_utf8_lossy(&body[..end]).into_owned();
+    body.advance(end + 1);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_its_fields() {
+        let error = error(b"SERREUR\0VFATAL\0C57P01\0Mgone\0Hwait\0Rf\0Zx\0\0");
+        assert_eq!(error.severity, Some(Severity::Fatal));
+        assert_eq!(error.code, SqlState::ADMIN_SHUTDOWN);
+        assert_eq!(
+            (error.message.as_str(), error.hint.as_deref()),
+            ("gone", Some("wait"))
+        );
+        assert_eq!((error.routine.as_deref(), error.detail), (Some("f"), None));
+    }
+
+    #[test]
+    fn a_cut_message_is_no_panic() {
+        let row = b"\0\x01id\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\x01";
+        let columns_of = |length: usize| columns(&row[..length]);
+        assert!((0..row.len()).all(|length| columns_of(length).is_none()));
+        let columns = columns_of(row.len()).expect("a whole one");
+        assert_eq!((columns[0].name(), columns[0].type_()), ("id", &Type::INT4));
+        assert!(parameters(b"\0\x02\0\0\0\x17").is_none());
+        assert_eq!(error(b"Mcut").message, "");
+    }
+
+    #[test]
+    fn the_last_word_counts_rows() {
+        assert_eq!(touched(b"INSERT 0 12\0"), 12);
+        assert_eq!(touched(b"UPDATE 3\0"), 3);
+        assert_eq!(touched(b"BEGIN\0"), 0);
+        assert_eq!(touched(b""), 0);
+    }
+}
