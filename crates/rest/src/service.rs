@@ -216,10 +216,11 @@ impl Handling<'_> {
             return answered;
         };
         // A name that we do not know may be younger than our knowledge.
-        match self.keeper.look_again(&snapshot, missed).await {
+        // Boxed, as everything rare: a request's future is copied on its way to where it runs.
+        match Box::pin(self.keeper.look_again(&snapshot, missed)).await {
             Some(newer) => {
                 self.snapshot = Some(newer.clone());
-                self.answer(parts, &identity, &request, &newer).await
+                Box::pin(self.answer(parts, &identity, &request, &newer)).await
             }
             None => answered,
         }
@@ -294,7 +295,8 @@ impl Handling<'_> {
             Plan::Call(plan) => execution.call(plan).await?,
             Plan::Describe { is_head } => {
                 let public = describe::Address::of(parts, self.service);
-                let document = describe::document(&execution, &public, *is_head).await?;
+                let document = describe::document(&execution, &public, *is_head);
+                let document = Box::pin(document).await?;
                 self.timing.lap("transaction");
                 return Ok(self.finish(response::described(document, request), config));
             }

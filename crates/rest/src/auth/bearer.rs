@@ -1,9 +1,9 @@
 //! Bearer tokens, checked with the service's own keys.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::OnceLock};
 
 use http::{HeaderMap, header::AUTHORIZATION};
-use metrics::{counter, describe_counter};
+use metrics::{Counter, counter, describe_counter};
 use plinth_project::Caller;
 use plinth_token::{ClaimRules, TokenError, VerifiedToken};
 
@@ -56,6 +56,9 @@ const REQUESTS: &str = "pgrst_jwt_cache_requests_total";
 const HITS: &str = "pgrst_jwt_cache_hits_total";
 const EVICTIONS: &str = "pgrst_jwt_cache_evictions_total";
 
+/// Looked up once, because every request counts.
+static COUNTERS: OnceLock<[Counter; 3]> = OnceLock::new();
+
 /// Makes the numbers appear before there is anything to count. To be called once, by a service
 /// that checks tokens itself.
 pub(crate) fn describe_metrics() {
@@ -67,14 +70,18 @@ pub(crate) fn describe_metrics() {
         describe_counter!(name, meaning);
         counter!(name).absolute(0);
     }
+    COUNTERS.get_or_init(|| [REQUESTS, HITS, EVICTIONS].map(|name| counter!(name)));
 }
 
 /// The cache keeps the numbers; metrics only show them.
 fn count(jwt: &JwtConfig) {
+    let Some([requests, hits, evictions]) = COUNTERS.get() else {
+        return;
+    };
     let counts = jwt.cache().counts();
-    counter!(REQUESTS).absolute(counts.requests);
-    counter!(HITS).absolute(counts.hits);
-    counter!(EVICTIONS).absolute(counts.evictions);
+    requests.absolute(counts.requests);
+    hits.absolute(counts.hits);
+    evictions.absolute(counts.evictions);
 }
 
 #[cfg(test)]
