@@ -59,7 +59,7 @@ pub(super) async fn keep(
 
 async fn exists(db: &mut impl Queries) -> Result<bool, DbError> {
     let row = db.query_opt(EXISTS, &[]).await?;
-    row.map_or(Ok(false), |row| Ok(row.try_get(0)?))
+    row.map_or(Ok(false), |row| row.try_get(0))
 }
 
 /// Nobody answers there, as with mails that are really sent from such an address.

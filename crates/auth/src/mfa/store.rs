@@ -244,7 +244,7 @@ pub(super) async fn list_answers(
                where c.factor_id = $1 and c.created_at >= $2 and c.verified_at is not null
                  and c.otp_code is not null";
     let rows = db.query(sql, &[&factor, &since]).await?;
-    let code = |row: &Row| row.try_get("otp_code").map_err(DbError::from);
+    let code = |row: &Row| row.try_get("otp_code");
     rows.iter().map(code).collect()
 }
 

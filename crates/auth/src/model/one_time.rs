@@ -128,8 +128,7 @@ pub(crate) async fn find_sent_to(
                order by t.token_hash = any($3) desc, t.updated_at desc
                limit 1";
     let row = db.query_opt(sql, &[&address, &kinds, &hashes]).await?;
-    row.map(|row| row.try_get("user_id").map_err(DbError::from))
-        .transpose()
+    row.map(|row| row.try_get("user_id")).transpose()
 }
 
 /// Takes back one token of the user; its column is the caller's to clear.

@@ -12,7 +12,6 @@ pub(crate) struct Session {
     pub(crate) id: Uuid,
     pub(crate) user_id: Uuid,
     pub(crate) created_at: OffsetDateTime,
-    pub(crate) factor_id: Option<Uuid>,
     pub(crate) aal: Aal,
     pub(crate) not_after: Option<OffsetDateTime>,
     pub(crate) refreshed_at: Option<OffsetDateTime>,
@@ -44,7 +43,7 @@ impl Aal {
 /// What [`Session::from_row`] reads, of a table that is called `s`. The names are the session's
 /// own, so that a user's row can stand beside them.
 pub(crate) const COLUMNS: &str = "s.id as session_id, s.user_id as session_user_id,
-    s.created_at as session_created_at, s.factor_id as session_factor_id,
+    s.created_at as session_created_at,
     s.aal::text as session_aal, s.not_after as session_not_after,
     (s.refreshed_at at time zone 'utc') as session_refreshed_at,
     s.user_agent as session_user_agent, host(s.ip) as session_ip, s.tag as session_tag,
@@ -61,7 +60,6 @@ impl Session {
             id: row.try_get("session_id")?,
             user_id: row.try_get("session_user_id")?,
             created_at: created_at.unwrap_or(OffsetDateTime::UNIX_EPOCH),
-            factor_id: row.try_get("session_factor_id")?,
             aal: match aal.as_deref() {
                 Some("aal2" | "aal3") => Aal::Aal2,
                 _ => Aal::Aal1,

@@ -23,7 +23,7 @@ pub(super) async fn find_scopes(
     let sql = "select scopes from auth.oauth_consents
                where user_id = $1 and client_id = $2 and revoked_at is null";
     let row = db.query_opt(sql, &[&user, &client]).await?;
-    Ok(row.map(|row| row.try_get("scopes")).transpose()?)
+    row.map(|row| row.try_get("scopes")).transpose()
 }
 
 /// Notes a yes; it takes the place of an earlier one.

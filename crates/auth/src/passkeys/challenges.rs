@@ -62,7 +62,7 @@ pub(super) async fn take(
             "Challenge not found or already used",
         ));
     };
-    let ends: OffsetDateTime = row.try_get("expires_at").map_err(DbError::from)?;
+    let ends: OffsetDateTime = row.try_get("expires_at")?;
     if context.now > ends {
         return Err(AuthError::new(
             400,
@@ -70,6 +70,6 @@ pub(super) async fn take(
             "Challenge has expired",
         ));
     }
-    let challenge: Option<String> = row.try_get("challenge").map_err(DbError::from)?;
+    let challenge: Option<String> = row.try_get("challenge")?;
     Ok(challenge.unwrap_or_default())
 }

@@ -170,9 +170,7 @@ pub(crate) async fn is_email_taken(
          ) as is_taken"
     );
     let row = db.query_opt(&sql, &[&email, &aud, &except]).await?;
-    row.ok_or_else(gone)?
-        .try_get("is_taken")
-        .map_err(DbError::from)
+    row.ok_or_else(gone)?.try_get("is_taken")
 }
 
 /// Whether somebody other than `except` has this number.

@@ -72,7 +72,7 @@ pub(super) async fn list(
 pub(super) async fn count(db: &mut impl Queries) -> Result<i64, DbError> {
     let sql = "select count(*) as providers from auth.custom_oauth_providers";
     let row = db.query_opt(sql, &[]).await?;
-    row.map_or(Ok(0), |row| Ok(row.try_get("providers")?))
+    row.map_or(Ok(0), |row| row.try_get("providers"))
 }
 
 /// By the identifier with its prefix.

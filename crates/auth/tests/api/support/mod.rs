@@ -99,10 +99,6 @@ impl Api {
         removed.expect("a round of cleaning")
     }
 
-    pub(crate) fn router(&self) -> Router {
-        self.router.clone()
-    }
-
     /// Carries the publishable key and asks for the dated version of errors, as supabase-js does.
     pub(crate) fn call(&self, method: Method, path: &str) -> Call {
         Call::new(self.router.clone(), method, path)
