@@ -137,11 +137,10 @@ pub(crate) fn renumber_tokens(
     databases.execute(
         database,
         &format!(
-            "with mine as (
-                 select n, lpad(({SESSION} + n)::text, 32, '0')::uuid as session
-                 from generate_series({first}, {last}) n),
-             gone as (
-                 delete from auth.refresh_tokens t using mine where t.session_id = mine.session)
+            "create temporary table mine as
+             select n, lpad(({SESSION} + n)::text, 32, '0')::uuid as session
+             from generate_series({first}, {last}) n;
+             delete from auth.refresh_tokens t using mine where t.session_id = mine.session;
              insert into auth.refresh_tokens (instance_id, token, user_id, revoked, created_at,
                  updated_at, session_id)
              select '00000000-0000-0000-0000-000000000000', ({first_token} + n - {first})::text,

@@ -79,10 +79,8 @@ fn proof(wish: Wish, transaction: &str) -> anyhow::Result<String> {
              where t.token = :child and not t.revoked and p.revoked)"
             .to_owned(),
         _ => {
-            let statement = script
-                .transaction
-                .lines()
-                .skip_while(|line| line.starts_with('\\'));
+            let lines = transaction.lines();
+            let statement = lines.skip_while(|line| line.starts_with('\\'));
             let statement = statement.collect::<Vec<_>>().join("\n");
             let sql = statement.strip_suffix(';').context("no statement")?;
             format!(

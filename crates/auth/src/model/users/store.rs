@@ -108,7 +108,7 @@ pub(crate) async fn find_with_session(
 ) -> Result<Option<(User, Belongings, Option<Session>)>, DbError> {
     let sql = format!(
         "select {COLUMNS}, {}, {} from auth.users u
-         left join auth.sessions s on s.id = $2 and s.user_id = u.id
+         left join auth.sessions s on s.id = $2
          where u.id = $1",
         Belongings::columns(),
         sessions::COLUMNS
@@ -116,10 +116,12 @@ pub(crate) async fn find_with_session(
     let Some(row) = db.query_opt(&sql, &[&id, &session]).await? else {
         return Ok(None);
     };
+    // Were the user part of the join, all sessions of theirs might be looked through.
+    let session = Session::from_joined_row(&row)?.filter(|session| session.user_id == id);
     Ok(Some((
         User::from_row(&row)?,
         Belongings::from_row(&row)?,
-        Session::from_joined_row(&row)?,
+        session,
     )))
 }
 
