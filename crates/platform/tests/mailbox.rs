@@ -4,6 +4,7 @@ mod support;
 
 use axum::body::{Body, to_bytes};
 use http::{Method, Request, StatusCode};
+use plinth_db::Queries;
 use plinth_platform::{BranchRequest, api};
 use plinth_project::{ProjectName, Service};
 use plinth_testkit::TestServer;
@@ -20,7 +21,7 @@ const KEEP: &str = "
 async fn keep(app: &TestPlatform, name: &ProjectName, at: &str, to: &str) {
     let project = app.open(name).await;
     let auth = project.db.as_service(Service::Auth).await;
-    let auth = auth.expect("the auth service connects");
+    let mut auth = auth.expect("the auth service connects");
     auth.execute(KEEP, &[&at, &to])
         .await
         .expect("a mail is kept");
