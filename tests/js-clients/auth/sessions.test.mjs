@@ -73,6 +73,17 @@ test("the server knows who it is, and so do the claims", async () => {
   assert.equal(claims.session_id, claimsOf(session).session_id);
 });
 
+test("keys of both forms are as good, and what is no key opens nothing", async () => {
+  const { publishable, anon, secret, serviceRole } = plinth.keys;
+
+  for (const key of [publishable, anon]) await done(connect(plinth, {}, key).auth.signUp(somebody()));
+  for (const key of [secret, serviceRole]) await done(connect(plinth, {}, key).auth.admin.listUsers());
+  for (const key of ["sb_publishable_forged", `${anon}x`]) {
+    const [status] = await refusal(connect(plinth, {}, key).auth.signUp(somebody()));
+    assert.equal(status, 401, key);
+  }
+});
+
 test("a forged token is nobody's", async () => {
   const { session } = await member();
   const [header, , signature] = session.access_token.split(".");
