@@ -1,7 +1,10 @@
 //! Whether a million users make anything slower: one client at a time, few and many users by
 //! turns.
 
+use std::{path::Path, time::Instant};
+
 use anyhow::Context as _;
+use hdrhistogram::Histogram;
 
 use super::{
     Options,
@@ -33,6 +36,11 @@ const WISHES: [(Wish, u64); 7] = [
     (Wish::ListUsers, 50),
 ];
 
+/// How often few and many take turns within a round.
+const TURNS: u64 = 5;
+/// How many sessions are refreshed and used.
+const SESSIONS: u64 = 150;
+
 /// A database and who serves it.
 struct Population<'a> {
     databases: &'a Databases,
@@ -43,6 +51,8 @@ struct Population<'a> {
     sessions: Option<Talk>,
     /// Everybody new has a number of their own.
     newcomers: u64,
+    /// How often people were drawn.
+    drawn: u64,
 }
 
 /// Latencies of one wish, by number of users.
@@ -56,7 +66,7 @@ pub(crate) struct Compared {
 pub(crate) fn measure(
     options: &Options,
     keys: &Keys,
-    plinth: &std::path::Path,
+    plinth: &Path,
     databases: &Databases,
 ) -> anyhow::Result<Vec<Compared>> {
     let populate = |name, count| Population::new(databases, keys, plinth, name, count);
@@ -71,19 +81,17 @@ pub(crate) fn measure(
     for round in 0..=options.rounds {
         let mut told = format!("  round {round}:");
         for (compared, (wish, count)) in compared.iter_mut().zip(WISHES) {
-            let samples = (
-                few.sample(wish, count, round)?,
-                many.sample(wish, count, round)?,
-            );
+            let samples = by_turns(&mut few, &mut many, wish, count)?;
             told.push_str(&format!(
                 " {} {:.2} and {:.2} ms,",
                 wish.what(),
-                samples.0.p50_ms,
-                samples.1.p50_ms
+                samples[0].p50_ms,
+                samples[1].p50_ms
             ));
             if round > 0 {
-                compared.few.push(samples.0);
-                compared.many.push(samples.1);
+                let [of_few, of_many] = samples;
+                compared.few.push(of_few);
+                compared.many.push(of_many);
             }
         }
         eprintln!("{}", told.trim_end_matches(','));
@@ -91,11 +99,28 @@ pub(crate) fn measure(
     Ok(compared)
 }
 
+/// A few requests each in turn, so that both meet the same noise.
+fn by_turns(
+    few: &mut Population<'_>,
+    many: &mut Population<'_>,
+    wish: Wish,
+    requests: u64,
+) -> anyhow::Result<[Sample; 2]> {
+    let begun = Instant::now();
+    let mut times = [Histogram::new(3)?, Histogram::new(3)?];
+    for _ in 0..TURNS {
+        for (population, times) in [&mut *few, &mut *many].into_iter().zip(&mut times) {
+            times.add(population.ask(wish, requests / TURNS)?)?;
+        }
+    }
+    Ok(times.map(|times| Sample::new(&times, begun.elapsed())))
+}
+
 impl<'a> Population<'a> {
     fn new(
         databases: &'a Databases,
         keys: &Keys,
-        plinth: &std::path::Path,
+        plinth: &Path,
         name: &'static str,
         count: u64,
     ) -> anyhow::Result<Self> {
@@ -110,40 +135,46 @@ impl<'a> Population<'a> {
             program,
             sessions: None,
             newcomers: count,
+            drawn: 0,
         })
     }
 
-    fn sample(&mut self, wish: Wish, requests: u64, round: u16) -> anyhow::Result<Sample> {
-        let sampled = match wish {
+    fn ask(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Histogram<u64>> {
+        let asked = match wish {
             Wish::Refresh | Wish::GetUser => self.in_session(wish, requests),
             _ => {
-                let talk = self.strangers(wish, requests, round)?;
-                Ok(load::run_alone(self.side().port, talk, requests)?.1)
+                let talk = self.strangers(wish, requests)?;
+                load::run_alone(self.side().port, talk, requests).map(|(_, times)| times)
             }
         };
-        sampled.with_context(|| format!("{} with {} users", wish.what(), self.count))
+        asked.with_context(|| format!("{} with {} users", wish.what(), self.count))
     }
 
-    /// The same people each time, because their tokens are known.
-    fn in_session(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Sample> {
+    /// The same people again and again, because their tokens are known.
+    fn in_session(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Histogram<u64>> {
         let talk = match self.sessions.take() {
             Some(talk) => talk,
-            None => Talk::new(self.side(), wish, spread(0, requests, self.count)),
+            // Everybody gets an access token first.
+            None => {
+                let talk = Talk::new(self.side(), Wish::Refresh, spread(0, SESSIONS, self.count));
+                load::run_alone(self.side().port, talk, SESSIONS)?.0
+            }
         };
-        let (talk, sample) = load::run_alone(self.side().port, talk.wishing(wish), requests)?;
+        let (talk, times) = load::run_alone(self.side().port, talk.wishing(wish), requests)?;
         self.sessions = Some(talk);
-        Ok(sample)
+        Ok(times)
     }
 
     /// Others each time.
-    fn strangers(&mut self, wish: Wish, requests: u64, round: u16) -> anyhow::Result<Talk> {
+    fn strangers(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Talk> {
+        self.drawn += 1;
         let drawn = match wish {
             Wish::SignUp => {
                 let first = self.newcomers + 1;
                 self.newcomers += requests;
                 (first..first + requests).collect()
             }
-            _ => spread(1 + u64::from(round), requests, self.count),
+            _ => spread(self.drawn, requests, self.count),
         };
         if wish == Wish::Verify {
             people::expect_code(self.databases, self.name, &drawn)?;
