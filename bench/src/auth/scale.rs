@@ -100,9 +100,9 @@ pub(crate) fn measure(
 }
 
 /// A few requests each in turn, so that both meet the same noise.
-fn by_turns(
-    few: &mut Population<'_>,
-    many: &mut Population<'_>,
+fn by_turns<'a>(
+    few: &mut Population<'a>,
+    many: &mut Population<'a>,
     wish: Wish,
     requests: u64,
 ) -> anyhow::Result<[Sample; 2]> {
