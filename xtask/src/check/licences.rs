@@ -5,11 +5,14 @@ use anyhow::Result;
 use crate::workspace::Workspace;
 
 /// Licences that may be combined with Apache-2.0 in one program. Of alternatives, one suffices.
-const ACCEPTED: [&str; 9] = [
+const ACCEPTED: [&str; 11] = [
+    "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "CC0-1.0",
+    // For data, such as the list of root certificates; asks that its text goes along with them.
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     // Covers the files it came with, and asks for nothing around them.
