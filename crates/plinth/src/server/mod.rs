@@ -9,6 +9,7 @@ mod background;
 mod banner;
 mod database;
 mod detach;
+mod ending;
 mod entrance;
 mod front_door;
 mod instance_key;

@@ -20,6 +20,7 @@ use super::{
     background::Background,
     banner,
     database::Database,
+    ending::EndSignals,
     entrance::{Entrance, Ports},
     instance_key, project_files,
     serving::Serving,
@@ -82,6 +83,7 @@ async fn serve(
         Err(error) => return Err(error.into()),
     }
 
+    let mut end = EndSignals::catch()?;
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
@@ -126,7 +128,7 @@ async fn serve(
         Form::Production => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
     }
 
-    wait_for_signal().await?;
+    end.next().await;
     tracing::info!("stopping: finishing open requests; a second signal ends them");
     platform.begin_stop();
     let finished = async {
@@ -135,7 +137,7 @@ async fn serve(
     };
     tokio::select! {
         () = finished => {}
-        again = wait_for_signal() => again?,
+        () = end.next() => {}
     }
     background.stop().await;
     Ok(())
@@ -244,15 +246,4 @@ fn settings_for(loader: &Loader, record: &ProjectRecord) -> Result<Settings, Loa
         ProjectKind::Platform | ProjectKind::Ordinary => Loader::new(),
     };
     Ok(loader.stored(record.settings.clone()).load()?.settings)
-}
-
-/// Ctrl-C, or what systemd and `plinth stop` send.
-pub(super) async fn wait_for_signal() -> Outcome {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-    }
-    Ok(())
 }

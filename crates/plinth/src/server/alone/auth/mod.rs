@@ -14,7 +14,7 @@ use plinth_project::Project;
 use plinth_settings::Loader;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::super::{background::CLEANING, running::wait_for_signal};
+use super::super::{background::CLEANING, ending::EndSignals};
 use crate::failure::{Failure, Outcome};
 
 /// How long open requests may take to finish.
@@ -63,6 +63,7 @@ fn refused(problems: Vec<String>) -> Failure {
 }
 
 async fn listen(address: SocketAddr, router: Router) -> Outcome {
+    let mut end = EndSignals::catch()?;
     let listener = plinth_gateway::bind(address).await?;
     tracing::info!("serving on {}", listener.local_addr()?);
     let stop = CancellationToken::new();
@@ -73,14 +74,14 @@ async fn listen(address: SocketAddr, router: Router) -> Outcome {
     tokio::pin!(serving);
     tokio::select! {
         ended = &mut serving => return Ok(ended?),
-        signal = wait_for_signal() => signal?,
+        () = end.next() => {}
     }
     tracing::info!("stopping: finishing open requests; a second signal ends them");
     stop.cancel();
     tokio::select! {
         ended = &mut serving => return Ok(ended?),
         () = tokio::time::sleep(DRAIN) => {}
-        again = wait_for_signal() => again?,
+        () = end.next() => {}
     }
     tracing::warn!("open requests were cut off");
     Ok(())
