@@ -56,7 +56,7 @@ test("what users may not do with a usual project is refused", async () => {
     422,
     "mfa_webauthn_enroll_not_enabled",
   ]);
-  // FIXME: recovery codes, an experiment of this client, are unknown here.
+  // Recovery codes, an experiment of this client, are not served.
   const unknown = [
     recoveryCodes.getStatus(),
     recoveryCodes.generate(),

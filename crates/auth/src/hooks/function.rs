@@ -35,7 +35,7 @@ async fn limited(
     payload: &Value,
 ) -> Result<Option<Value>, DbError> {
     let before = db.query_opt(LIMIT, &[]).await?;
-    let before: Option<String> = before.and_then(|row| row.get("before"));
+    let before: Option<Option<String>> = before.map(|row| row.try_get("before")).transpose()?;
     // The parameter's type is the function's own: json or jsonb.
     let sql = format!(
         "select pg_catalog.to_jsonb({}.{}($1)) as answer",
@@ -43,8 +43,11 @@ async fn limited(
         QuotedIdent::new(name)
     );
     let row = db.query_opt(&sql, &[payload]).await?;
-    db.query(RESTORE, &[&before.unwrap_or_default()]).await?;
-    Ok(row.and_then(|row| row.get("answer")))
+    db.query(RESTORE, &[&before.flatten().unwrap_or_default()])
+        .await?;
+    // Not every number that Postgres has fits into ours.
+    let answer: Option<Option<Value>> = row.map(|row| row.try_get("answer")).transpose()?;
+    Ok(answer.flatten())
 }
 
 /// A savepoint around a function whose failure is not everybody's.

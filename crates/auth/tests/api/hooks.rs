@@ -366,3 +366,15 @@ async fn a_failing_notice_fails_nothing() {
     let again = json!({ "email": "ann@mail.dev", "password": "another horse" });
     api.post("/token?grant_type=password", again).await.ok();
 }
+
+/// Postgres has numbers that no other part of the way has.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_refuses() {
+    let body = "return '{\"error\": 1e400}';";
+    let api = with_function("before_user_created", body, &[]).await;
+
+    let reply = api.post("/signup", ann()).await;
+
+    reply.refuses(500, "unexpected_failure");
+    assert_eq!(api.count("select count(*) from auth.users").await, 0);
+}
