@@ -8,7 +8,7 @@ use std::{
 
 use ::metrics::Gauge;
 use http::{HeaderValue, Method, StatusCode, Uri, header::USER_AGENT, request::Parts};
-use plinth_log::{Level, LogStore, Record, Source, redact::redact_url};
+use plinth_log::{Level, LogStore, Record, Source};
 use plinth_project::{Caller, ProjectRef, RequestId};
 
 use crate::{metrics, origin::Origin};
@@ -163,15 +163,7 @@ impl Drop for Access {
             .uri
             .path_and_query()
             .map_or("", |target| target.as_str());
-        let path = redact_url(target);
-        tracing::info!(
-            target: "plinth::access",
-            request_id = %self.id,
-            project = %self.project_ref(),
-            client = %self.client,
-            duration_ms = duration.as_micros() as f64 / 1000.0,
-            "{} {path} {}", self.method, status.as_u16()
-        );
-        self.sink.logs.write(self.record(status, &path, duration));
+        // The store masks what is secret in it, also for those who read along.
+        self.sink.logs.write(self.record(status, target, duration));
     }
 }

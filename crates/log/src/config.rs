@@ -18,6 +18,9 @@ pub struct Config {
     /// How many records a slow tail may lag behind before it loses some, at most a
     /// million. Default 2048.
     pub tail_records: usize,
+    /// How long the writer lets records gather before it looks for more, so that a busy server
+    /// does not wake it for each one. Default 10 ms.
+    pub gather: Duration,
     /// How long the writer leaves a stream alone after the disk refused it. Default 1 s.
     pub retry_after: Duration,
     /// How often retention runs when nothing else causes it, at least 1 s. Default 10 min.
@@ -37,6 +40,7 @@ impl Default for Config {
             segment_bytes: 4 << 20,
             retention: RetentionPolicy::default(),
             tail_records: 2048,
+            gather: Duration::from_millis(10),
             retry_after: Duration::from_secs(1),
             maintenance_interval: Duration::from_secs(600),
             own_project: "platform".to_owned(),

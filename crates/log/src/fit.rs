@@ -33,7 +33,9 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
         room -= written_len(request_id);
     }
     for (mut name, value) in std::mem::take(&mut record.fields) {
-        cut_text(&mut name, FIELD_NAME_BYTES);
+        if written_len(&name) > FIELD_NAME_BYTES {
+            cut_text(name.to_mut(), FIELD_NAME_BYTES);
+        }
         let overhead = written_len(&name) + 8;
         if let Some(value) = room
             .checked_sub(overhead)
@@ -45,7 +47,7 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
     }
     record
         .fields
-        .insert(TRUNCATED_FIELD.to_owned(), Value::Bool(true));
+        .insert(TRUNCATED_FIELD.into(), Value::Bool(true));
 }
 
 /// A text is shortened; anything else is kept whole or left out.
@@ -157,7 +159,7 @@ mod tests {
     fn ten_thousand_fields_fit_too() {
         let mut wide = record("m".to_owned());
         wide.fields = (0..10_000)
-            .map(|n| (format!("field_{n}"), Value::from(n)))
+            .map(|n| (format!("field_{n}").into(), Value::from(n)))
             .collect();
 
         cut_to_fit(&mut wide);

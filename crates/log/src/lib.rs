@@ -10,6 +10,7 @@
 
 mod clock;
 mod config;
+mod echo;
 mod error;
 mod fit;
 mod histogram;
@@ -28,6 +29,7 @@ mod writer;
 
 pub use clock::Clock;
 pub use config::{Config, Retention, RetentionPolicy};
+pub use echo::Echo;
 pub use error::{OpenError, QueryError, SearchError, WriteError};
 pub use histogram::{Bucket, Histogram, MAX_BUCKETS};
 pub use level::Level;

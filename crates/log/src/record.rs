@@ -1,6 +1,6 @@
 //! One entry of the log and its line in a segment.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub struct Record {
     pub request_id: Option<String>,
     /// Details under fixed names (`status`, `path`, `user.id`, `duration_ms`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub fields: BTreeMap<String, Value>,
+    pub fields: BTreeMap<Cow<'static, str>, Value>,
 }
 
 impl Record {
@@ -86,7 +86,7 @@ impl Record {
 
     /// Adds a detail; a second one of the same name replaces the first.
     #[must_use]
-    pub fn field(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
         self.fields.insert(name.into(), value.into());
         self
     }

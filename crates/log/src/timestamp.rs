@@ -57,6 +57,20 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_sub(micros_of(duration)))
     }
 
+    /// The written form. Every record has one, so it is made without the formatting machinery.
+    fn text(self) -> [u8; Self::TEXT_LEN] {
+        let moment = OffsetDateTime::from(self);
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        write_digits(&mut text[..4], moment.year().unsigned_abs());
+        write_digits(&mut text[5..7], u8::from(moment.month()).into());
+        write_digits(&mut text[8..10], moment.day().into());
+        write_digits(&mut text[11..13], moment.hour().into());
+        write_digits(&mut text[14..16], moment.minute().into());
+        write_digits(&mut text[17..19], moment.second().into());
+        write_digits(&mut text[20..26], moment.microsecond());
+        text
+    }
+
     /// The UTC day, counted from 1970-01-01.
     pub(crate) fn day(self) -> i64 {
         self.0.div_euclid(MICROS_PER_DAY)
@@ -65,6 +79,15 @@ impl Timestamp {
     /// The start of the next UTC day.
     pub(crate) fn end_of_day(self) -> Self {
         Self::from_micros((self.day() + 1) * MICROS_PER_DAY)
+    }
+}
+
+/// Writes `number` over all of `digits`, with leading zeros.
+fn write_digits(digits: &mut [u8], number: u32) {
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
     }
 }
 
@@ -88,18 +111,8 @@ impl From<Timestamp> for OffsetDateTime {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moment = OffsetDateTime::from(*self);
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-            moment.year(),
-            u8::from(moment.month()),
-            moment.day(),
-            moment.hour(),
-            moment.minute(),
-            moment.second(),
-            moment.microsecond(),
-        )
+        let text = self.text();
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -102,8 +102,8 @@ fn value_of<'a>(record: &'a Record, key: &str) -> Option<Cow<'a, str>> {
         _ => record
             .fields
             .get(key)
-            .or_else(|| record.fields.get(&format!("{key}.id")))
-            .or_else(|| record.fields.get(&format!("{key}.name")))
+            .or_else(|| record.fields.get(format!("{key}.id").as_str()))
+            .or_else(|| record.fields.get(format!("{key}.name").as_str()))
             .map(text_of),
     }
 }

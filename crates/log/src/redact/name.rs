@@ -33,17 +33,32 @@ const ALONE: [&str; 3] = ["pass", "sig", "totp"];
 ///
 /// Case and punctuation do not matter: `Set-Cookie`, `set_cookie` and `setCookie` are one name.
 pub fn is_secret_name(name: &str) -> bool {
-    let compact: String = name
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|char| char.to_ascii_lowercase())
-        .collect();
-    let starts = (0..compact.len()).map(|start| &compact.as_bytes()[start..]);
-    // Names are short: comparing at every place is quicker than preparing a search.
-    let mut parts = starts.flat_map(|rest| ANYWHERE.map(|part| rest.starts_with(part.as_bytes())));
-    parts.any(|is_found| is_found)
-        || AT_THE_END.iter().any(|end| compact.ends_with(end))
-        || ALONE.contains(&compact.as_str())
+    // Every field of every record is asked for, so this takes no memory for names of usual length.
+    let mut short = [0; 64];
+    let mut long = Vec::new();
+    let compact = match short.get_mut(..name.len()) {
+        Some(room) => room,
+        None => {
+            long.resize(name.len(), 0);
+            &mut long[..]
+        }
+    };
+    let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
+    let mut len = 0;
+    for (place, letter) in compact.iter_mut().zip(letters) {
+        *place = letter.to_ascii_lowercase();
+        len += 1;
+    }
+    let compact = &compact[..len];
+    let is_part = |part: &str| {
+        let mut windows = compact.windows(part.len());
+        windows.any(|window| window == part.as_bytes())
+    };
+    ANYWHERE.into_iter().any(is_part)
+        || AT_THE_END
+            .iter()
+            .any(|end| compact.ends_with(end.as_bytes()))
+        || ALONE.iter().any(|name| compact == name.as_bytes())
 }
 
 /// Whether a URL parameter of this (percent-encoded) name carries a secret: one-time codes travel

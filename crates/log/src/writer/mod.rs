@@ -21,7 +21,7 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use self::streams::Streams;
 use crate::{
-    Level, OpenError, Record, Source, fit, redact,
+    Echo, Level, OpenError, Record, Source, fit, redact,
     segment::Stream,
     store::{Command, Shared},
 };
@@ -44,6 +44,7 @@ pub struct LogWriter {
     tail: broadcast::Sender<Arc<Record>>,
     streams: Streams,
     line: Vec<u8>,
+    echo: Option<Box<dyn Echo>>,
     reported_drops: u64,
     last_report: Option<Instant>,
     /// Tells by being dropped, at the very end, that everything is written. Must stay last.
@@ -75,10 +76,18 @@ impl LogWriter {
             queue,
             tail,
             line: Vec::new(),
+            echo: None,
             reported_drops: 0,
             last_report: None,
             _finish: finish,
         }
+    }
+
+    /// Shows every record to `echo`, too, after secrets were masked.
+    #[must_use]
+    pub fn echo(mut self, echo: impl Echo + 'static) -> Self {
+        self.echo = Some(Box::new(echo));
+        self
     }
 
     /// Starts the writer on a thread of its own.
@@ -101,7 +110,10 @@ impl LogWriter {
         loop {
             let wait = interval.saturating_sub(maintained.elapsed());
             match self.next_command(self.until_report().map_or(wait, |until| until.min(wait))) {
-                Ok(command) => self.work_off(command),
+                Ok(command) => {
+                    self.work_off(command);
+                    self.let_gather();
+                }
                 Err(RecvTimeoutError::Timeout) => self.report_drops_if_due(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -126,6 +138,14 @@ impl LogWriter {
         self.queue.recv_timeout(wait)
     }
 
+    /// Sleeps a moment in which nobody has to wake this thread. Whoever closes the store or waits
+    /// for a flush waits that much longer.
+    fn let_gather(&self) {
+        if !self.shared.is_closing.load(SeqCst) {
+            thread::sleep(self.shared.config.gather);
+        }
+    }
+
     fn work_off(&mut self, first: Command) {
         let mut flushes = Vec::new();
         let mut taken = 0;
@@ -140,6 +160,9 @@ impl LogWriter {
             };
         }
         self.streams.flush();
+        if let Some(echo) = &mut self.echo {
+            echo.flush();
+        }
         self.report_drops_if_due();
         for flushed in flushes {
             // Nobody may be waiting any more.
@@ -167,6 +190,9 @@ impl LogWriter {
         fit::cut_to_fit(&mut record);
         self.line.clear();
         record.write_line(&mut self.line);
+        if let Some(echo) = &mut self.echo {
+            echo.show(&record);
+        }
         Stream {
             project: record.project,
             source: record.source,

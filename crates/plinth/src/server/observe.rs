@@ -34,7 +34,7 @@ pub(super) fn init(form: Form, is_debug: bool) {
 }
 
 /// Colour is for terminals, and only for people who want it (console contract L4).
-fn wants_colour() -> bool {
+pub(super) fn wants_colour() -> bool {
     let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     std::io::stderr().is_terminal() && !is_refused
 }

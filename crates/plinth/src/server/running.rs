@@ -17,6 +17,7 @@ use plinth_token::Secret;
 
 use super::{
     Form,
+    access_lines::AccessLines,
     background::Background,
     banner,
     database::Database,
@@ -34,7 +35,7 @@ use crate::{
 pub(super) async fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
     let began = Instant::now();
     let (entrance, ports) = Entrance::open(global, &args, form).await?;
-    let (logs, log_writer) = open_logs(&entrance.folder, &entrance.settings)?;
+    let (logs, log_writer) = open_logs(&entrance.folder, &entrance.settings, entrance.form)?;
     let references = Arc::new(OnceLock::new());
     let database = Database::start(&entrance, &logs, &references).await?;
 
@@ -165,7 +166,11 @@ fn start_background(
     background
 }
 
-fn open_logs(folder: &Folder, settings: &Settings) -> Outcome<(LogStore, WriterThread)> {
+fn open_logs(
+    folder: &Folder,
+    settings: &Settings,
+    form: Form,
+) -> Outcome<(LogStore, WriterThread)> {
     let config = plinth_log::Config {
         segment_bytes: settings.bytes("plinth.logs.segment_bytes"),
         retention: RetentionPolicy::uniform(Retention {
@@ -174,7 +179,10 @@ fn open_logs(folder: &Folder, settings: &Settings) -> Outcome<(LogStore, WriterT
         }),
         ..plinth_log::Config::default()
     };
-    let (store, writer) = LogStore::open(folder.logs(), config)?;
+    let (store, mut writer) = LogStore::open(folder.logs(), config)?;
+    if let Some(lines) = AccessLines::wanted(form) {
+        writer = writer.echo(lines);
+    }
     Ok((store, writer.start()?))
 }
 
