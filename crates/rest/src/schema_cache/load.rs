@@ -4,7 +4,7 @@
 //! there are. They see one snapshot, and an empty search path makes Postgres print every type
 //! name in full.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, panic};
 
 use postgres_types::Type;
 use tokio_postgres::{Client, Error, IsolationLevel, Row, Transaction};
@@ -44,7 +44,16 @@ pub(super) async fn load(client: &mut Client, scope: &Scope) -> Result<SchemaCac
         .await?;
     let catalog = Catalog::read(&transaction, scope).await?;
     transaction.rollback().await?;
-    catalog.assemble(scope)
+    // Large schemas take long enough to be noticed by requests on the same thread.
+    let scope = scope.clone();
+    match tokio::task::spawn_blocking(move || catalog.assemble(&scope)).await {
+        Ok(assembled) => assembled,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(reason) => panic::resume_unwind(reason),
+            // Only the end of the process cancels it, and this task with it.
+            Err(_cancelled) => std::future::pending().await,
+        },
+    }
 }
 
 impl Catalog {
