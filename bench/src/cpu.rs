@@ -23,11 +23,12 @@ impl CpuTime {
         Self::of(std::process::id())
     }
 
-    /// Of a process and everything below it, in seconds. What ends meanwhile is not counted.
+    /// Of a process and everything that is or was below it, in seconds.
     pub(crate) fn of_tree(root: u32) -> f64 {
+        let ended = Self::of(root).map_or(0.0, |time| time.children);
         let tree = processes::tree(root);
         let times = tree.into_iter().filter_map(|pid| Self::of(pid).ok());
-        times.map(|time| time.own).sum()
+        times.map(|time| time.own).sum::<f64>() + ended
     }
 
     /// Of another process.

@@ -5,6 +5,7 @@
 mod answer;
 mod as_caller;
 mod auth;
+mod calm;
 mod child;
 mod cpu;
 mod machine;

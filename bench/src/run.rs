@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use hdrhistogram::Histogram;
 
 use crate::{cpu::CpuTime, memory::Watch, pgbench, processes, statistics::Summary, table::Table};
@@ -40,6 +40,33 @@ pub(crate) struct Run {
     /// RSS of the server in MiB, before the run and at most during it.
     pub(crate) rss_before: f64,
     pub(crate) rss_most: f64,
+}
+
+/// One run of pgbench.
+pub(crate) struct PgbenchRun {
+    pub(crate) sample: pgbench::Sample,
+    /// Processor time of pgbench per transaction, in µs.
+    pub(crate) cpu_us: f64,
+    /// The same of PostgreSQL.
+    pub(crate) postgres_us: f64,
+}
+
+/// Watches pgbench and the server while it runs.
+pub(crate) fn observe_pgbench(
+    postgres: u32,
+    run: impl FnOnce() -> anyhow::Result<pgbench::Sample>,
+) -> anyhow::Result<PgbenchRun> {
+    let spent = || Ok::<_, anyhow::Error>((CpuTime::now()?.children, CpuTime::of_tree(postgres)));
+    let before = spent()?;
+    let sample = run()?;
+    let after = spent()?;
+    ensure!(sample.failed == 0, "pgbench reports failed transactions");
+    let per_transaction = |seconds: f64| seconds * 1e6 / sample.transactions as f64;
+    Ok(PgbenchRun {
+        cpu_us: per_transaction(after.0 - before.0),
+        postgres_us: per_transaction(after.1 - before.1),
+        sample,
+    })
 }
 
 /// Watches the server while `load` runs, which calls what it is given when its clock starts.
@@ -83,7 +110,7 @@ impl Spent {
 }
 
 /// Everything about some sides, and what pgbench did beside them.
-pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[pgbench::Sample]) -> Table {
+pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[PgbenchRun]) -> Table {
     let header = [
         "",
         "requests/s",
@@ -108,14 +135,19 @@ pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[pgbench::Sample]) -> Ta
     };
     let mut rows: Vec<Vec<String>> = sides.iter().map(row).collect();
     if !pgbench.is_empty() {
-        let of = |pick: fn(&pgbench::Sample) -> f64| {
-            Summary::of(pgbench.iter().map(pick).collect()).median
-        };
-        let mean = format!("{:.2} (mean)", of(|sample| sample.mean_ms));
-        let rate = decimals(of(|sample| sample.per_second));
-        let mut row = vec!["pgbench".to_owned(), rate, mean];
-        row.resize(header.len(), "–".to_owned());
-        rows.push(row);
+        let of =
+            |pick: fn(&PgbenchRun) -> f64| Summary::of(pgbench.iter().map(pick).collect()).median;
+        let nothing = || "–".to_owned();
+        rows.push(vec![
+            "pgbench".to_owned(),
+            decimals(of(|run| run.sample.per_second)),
+            format!("{:.2} (mean)", of(|run| run.sample.mean_ms)),
+            nothing(),
+            decimals(of(|run| run.cpu_us)),
+            decimals(of(|run| run.postgres_us)),
+            nothing(),
+            nothing(),
+        ]);
     }
     Table::new(&header, rows)
 }

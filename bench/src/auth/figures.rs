@@ -39,7 +39,11 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
             _ => 5000.0,
         };
         let ratio = OF_PGBENCH;
-        let rates: Vec<f64> = stage.pgbench.iter().map(|s| s.per_second).collect();
+        let rates: Vec<f64> = stage
+            .pgbench
+            .iter()
+            .map(|run| run.sample.per_second)
+            .collect();
         measures.extend(ours.clone().map(|name| {
             let goal = Goal::AtLeastOrRatio { least, ratio };
             compare(name, ("pgbench", rates.clone()), goal)

@@ -17,7 +17,7 @@ mod stage;
 mod statements;
 mod talk;
 
-use std::path::Path;
+use std::{cell::RefCell, path::Path};
 
 use anyhow::Context as _;
 
@@ -29,6 +29,7 @@ use self::{
     talk::{Talk, Wish},
 };
 use crate::{
+    calm::Calm,
     machine::Machine,
     pgbench::Pgbench,
     report::{Report, sentence},
@@ -37,6 +38,8 @@ use crate::{
 
 /// Clients at once, and database connections of each program.
 const CONNECTIONS: u16 = 16;
+/// How many runs may be repeated per round.
+const PATIENCE: u32 = 6;
 /// People who take turns on each connection.
 const SESSIONS_PER_CONNECTION: u64 = 64;
 
@@ -102,11 +105,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
             plinth: &plinth,
             databases: &databases,
             keys: &keys,
+            calm: RefCell::new(Calm::new(u32::from(options.rounds) * PATIENCE)),
         };
         let alone = keys.alone(&plinth, &databases, DATABASE)?;
         let mut clients = vec![Clients::new(&alone.side, 0)?, Clients::new(&full_side, 1)?];
         stages = bench.stages(&mut clients)?;
         report.setting.push(bench.beside_gotrue(&mut stages)?);
+        report.setting.push(bench.calm.borrow().sentence());
         report.setting.push(format!(
             "{} rounds of {} s per side, alternating, after half a second of warming up; {} \
              sessions per connection, {PEOPLE} users; pools of {CONNECTIONS}",
@@ -136,6 +141,7 @@ struct Bench<'a> {
     plinth: &'a Path,
     databases: &'a Databases,
     keys: &'a Keys,
+    calm: RefCell<Calm>,
 }
 
 impl Bench<'_> {
@@ -155,7 +161,8 @@ impl Bench<'_> {
         clients: &mut [Clients<'_>],
         pgbench: Option<&PgbenchSide<'_>>,
     ) -> anyhow::Result<Stage> {
-        Stage::measure(wish, self.options, self.databases, clients, pgbench)
+        let calm = &mut self.calm.borrow_mut();
+        Stage::measure(wish, self.options, self.databases, clients, pgbench, calm)
     }
 
     /// Writes down what Plinth runs for a wish and gives it to pgbench.

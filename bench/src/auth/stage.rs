@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 
 use super::{
     CONNECTIONS, Options, SESSIONS_PER_CONNECTION, bare_bcrypt,
@@ -13,8 +13,9 @@ use super::{
     talk::{Talk, Wish},
 };
 use crate::{
-    pgbench::{self, Pgbench},
-    run::{self, Run},
+    calm::Calm,
+    pgbench::Pgbench,
+    run::{self, PgbenchRun, Run},
 };
 
 /// Threads of pgbench, as many as the machine of the goals has cores.
@@ -71,7 +72,7 @@ pub(crate) fn first_person(block: u64) -> u64 {
 /// All runs of one wish.
 pub(crate) struct Stage {
     pub(crate) wish: Wish,
-    pub(crate) pgbench: Vec<pgbench::Sample>,
+    pub(crate) pgbench: Vec<PgbenchRun>,
     /// Comparisons per second, where passwords are compared.
     pub(crate) bcrypt: Vec<f64>,
     pub(crate) runs: Vec<(&'static str, Vec<Run>)>,
@@ -98,6 +99,7 @@ impl Stage {
         databases: &Databases,
         clients: &mut [Clients<'_>],
         pgbench: Option<&PgbenchSide<'_>>,
+        calm: &mut Calm,
     ) -> anyhow::Result<Self> {
         let mut stage = Self {
             wish,
@@ -113,17 +115,18 @@ impl Stage {
         for round in 1..=options.rounds {
             let mut told = format!("  round {round}:");
             if let Some(pgbench) = pgbench {
-                let sample = pgbench.run(databases, options.seconds)?;
-                told.push_str(&format!(" pgbench {:.0}/s", sample.per_second));
-                stage.pgbench.push(sample);
+                let run = calm.take(|| pgbench.run(databases, options.seconds))?;
+                told.push_str(&format!(" pgbench {:.0}/s", run.sample.per_second));
+                stage.pgbench.push(run);
             }
             if wish == Wish::SignIn {
-                let rate = bare_bcrypt::run(duration)?;
+                let rate = calm.take(|| bare_bcrypt::run(duration))?;
                 told.push_str(&format!(" bare bcrypt {rate:.1}/s"));
                 stage.bcrypt.push(rate);
             }
             for (clients, (name, runs)) in clients.iter_mut().zip(&mut stage.runs) {
-                let run = clients.run(wish, databases.pid()?, duration)?;
+                let pid = databases.pid()?;
+                let run = calm.take(|| clients.run(wish, pid, duration))?;
                 told.push_str(&format!(", {name} {:.1}/s", run.load.per_second));
                 runs.push(run);
             }
@@ -147,14 +150,12 @@ impl PgbenchSide<'_> {
         self.pgbench.check()
     }
 
-    fn run(&self, databases: &Databases, seconds: u16) -> anyhow::Result<pgbench::Sample> {
+    fn run(&self, databases: &Databases, seconds: u16) -> anyhow::Result<PgbenchRun> {
         self.reset(databases)?;
         // Its clock starts before it connects.
-        let sample = self
-            .pgbench
-            .run(PGBENCH_THREADS, CONNECTIONS, seconds + 1)?;
-        ensure!(sample.failed == 0, "pgbench reports failed transactions");
-        Ok(sample)
+        run::observe_pgbench(databases.pid()?, || {
+            self.pgbench.run(PGBENCH_THREADS, CONNECTIONS, seconds + 1)
+        })
     }
 
     /// It starts each run with tokens whose numbers it knows.

@@ -38,7 +38,11 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
     };
     let mut measures = Vec::new();
     if !stage.pgbench.is_empty() {
-        let pgbench: Vec<f64> = stage.pgbench.iter().map(|s| s.per_second).collect();
+        let pgbench: Vec<f64> = stage
+            .pgbench
+            .iter()
+            .map(|run| run.sample.per_second)
+            .collect();
         for who in [Who::Alone, Who::Full] {
             measures.push(compare(who, ("pgbench", pgbench.clone()), OF_PGBENCH));
         }

@@ -23,6 +23,7 @@ use self::{
     workload::Workload,
 };
 use crate::{
+    calm::Calm,
     machine::Machine,
     report::Report,
     start::program::{self, Installation},
@@ -30,6 +31,8 @@ use crate::{
 
 /// Database connections that each program may open: as many as there are clients at most.
 const POOL: u16 = 64;
+/// How many runs may be repeated per round.
+const PATIENCE: u32 = 10;
 /// Clients of the heavier requests.
 const FEW: u16 = 4;
 
@@ -98,9 +101,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         stages.extend(heavy.map(|workload| Stage::new(workload, FEW)));
         stages.push(Stage::new(Workload::Insert, 1));
     }
+    let mut calm = Calm::new(u32::from(options.rounds) * PATIENCE);
     for stage in &mut stages {
-        setting.extend(stage.measure(options, &database, &sides, &pgbench)?);
+        setting.extend(stage.measure(options, &database, &sides, &pgbench, &mut calm)?);
     }
+    setting.push(calm.sentence());
 
     setting.push(format!(
         "{} rounds of {} s per side, alternating, after half a second of warming up; single rows \

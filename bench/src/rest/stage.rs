@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::ensure;
-
 use super::{
     Options,
     database::Database,
@@ -11,9 +9,10 @@ use super::{
     workload::Workload,
 };
 use crate::{
-    pgbench::{self, Pgbench},
+    calm::Calm,
+    pgbench::Pgbench,
     report::sentence,
-    run::Run,
+    run::{self, PgbenchRun, Run},
 };
 
 /// Threads of pgbench, as many as the machine of the goals has cores.
@@ -26,7 +25,7 @@ pub(crate) struct Stage {
     pub(crate) workload: Workload,
     pub(crate) connections: u16,
     /// Only for single rows.
-    pub(crate) pgbench: Vec<pgbench::Sample>,
+    pub(crate) pgbench: Vec<PgbenchRun>,
     pub(crate) runs: Vec<(Who, Vec<Run>)>,
 }
 
@@ -61,6 +60,7 @@ impl Stage {
         database: &Database,
         sides: &[&Side],
         pgbench: &Pgbench,
+        calm: &mut Calm,
     ) -> anyhow::Result<Vec<String>> {
         eprintln!("{}:", self.title());
         let mut sentences = Vec::new();
@@ -82,13 +82,17 @@ impl Stage {
             if self.workload == Workload::OneRow {
                 // Its clock starts before it connects.
                 let seconds = options.seconds + self.connections / CONNECTED_PER_SECOND;
-                let sample = pgbench.run(PGBENCH_THREADS, self.connections, seconds)?;
-                ensure!(sample.failed == 0, "pgbench reports failed transactions");
-                told.push_str(&format!(" pgbench {:.0}/s", sample.per_second));
-                self.pgbench.push(sample);
+                let pid = database.pid()?;
+                let run = calm.take(|| {
+                    run::observe_pgbench(pid, || {
+                        pgbench.run(PGBENCH_THREADS, self.connections, seconds)
+                    })
+                })?;
+                told.push_str(&format!(" pgbench {:.0}/s", run.sample.per_second));
+                self.pgbench.push(run);
             }
             for (ready, (who, runs)) in ready.iter().zip(&mut self.runs) {
-                let run = ready.run(database, self.connections, duration)?;
+                let run = calm.take(|| ready.run(database, self.connections, duration))?;
                 told.push_str(&format!(", {} {:.1}/s", who.name(), run.load.per_second));
                 runs.push(run);
             }
