@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Issued {
     pub(crate) otp: String,
-    /// With its prefix in flows that end in a code exchange.
+    /// What a link carries, with its prefix in flows that end in a code exchange.
     pub(crate) hash: String,
 }
 
@@ -36,11 +36,9 @@ pub(crate) async fn issue(
     is_pkce: bool,
 ) -> Result<(User, Issued), DbError> {
     let otp = make_otp(context, to);
-    let hash = one_time::hash(to.as_str(), &otp);
-    let hash = match is_pkce {
-        true => format!("{}{hash}", one_time::PKCE_PREFIX),
-        false => hash,
-    };
+    let prefix = if is_pkce { one_time::PKCE_PREFIX } else { "" };
+    let digits = format!("{prefix}{}", one_time::hash(to.as_str(), &otp));
+    let hash = format!("{prefix}{}", one_time::link_token());
     one_time::put(db, user, kind, to.as_str(), &hash, context.now).await?;
     let columns = match kind {
         TokenKind::Confirmation => "confirmation_token = $1, confirmation_sent_at = $2",
@@ -52,7 +50,7 @@ pub(crate) async fn issue(
         }
         TokenKind::PhoneChange => "phone_change_token = $1, phone_change_sent_at = $2",
     };
-    let values: Params<'_> = &[&hash, &context.now];
+    let values: Params<'_> = &[&digits, &context.now];
     let user = users::update(db, user, context.now, columns, values).await?;
     Ok((user, Issued { otp, hash }))
 }

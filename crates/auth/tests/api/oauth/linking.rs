@@ -98,8 +98,7 @@ async fn an_unverified_address_has_to_be_confirmed_by_mail() {
     );
     let mails = api.mails().await;
     assert_eq!(mails.len(), 1);
-    let token = user_of(&api, "ann@mail.dev").await["confirmation_token"].clone();
-    let token = token.as_str().expect("a token");
+    let token = api.link_token("confirmation_token").await;
     let reply = api
         .get(&format!("/verify?type=signup&token={token}"))
         .without_key()

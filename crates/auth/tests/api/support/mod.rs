@@ -156,6 +156,14 @@ impl Api {
             .get(0)
     }
 
+    /// What the link of the only token of this kind carries: `confirmation_token`, say.
+    pub(crate) async fn link_token(&self, kind: &str) -> String {
+        let sql = "select to_jsonb(token_hash) from auth.one_time_tokens
+                   where token_type::text = $1";
+        let token = self.value(sql, &[&kind]).await;
+        token.as_str().expect("a token").to_owned()
+    }
+
     /// Names of the actions in the audit log, oldest first.
     pub(crate) async fn audit(&self) -> Vec<String> {
         let sql = "select payload->>'action' from auth.audit_log_entries order by created_at, ctid";
