@@ -2,6 +2,7 @@
 
 mod admin;
 mod admin_list;
+mod attacks;
 mod audit;
 mod captcha;
 mod cleanup;

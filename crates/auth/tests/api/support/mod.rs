@@ -266,7 +266,12 @@ fn as_gateway<B>(project: &Project, clock: &Clock, mut request: Request<B>) -> R
     let shown = request.headers().get("x-test-client");
     let shown = shown.and_then(|value| value.to_str().ok()?.parse().ok());
     let ip = shown.unwrap_or(IpAddr::from([127, 0, 0, 1]));
-    let address = ClientAddress { ip, peer: ip };
+    let peer = request.headers().get("x-test-peer");
+    let peer = peer.and_then(|value| value.to_str().ok()?.parse().ok());
+    let address = ClientAddress {
+        ip,
+        peer: peer.unwrap_or(ip),
+    };
     request.extensions_mut().insert(credentials);
     request.extensions_mut().insert(address);
     request

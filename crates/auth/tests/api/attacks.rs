@@ -1,0 +1,4 @@
+//! What strangers and thieves try, beside the attacks on one kind of token or flow, which stand
+//! with those.
+
+mod clients;
