@@ -21,6 +21,22 @@ pub(crate) enum Metadata {
     AsGiven,
 }
 
+/// The most that people may note about themselves, as JSON. Every access token carries all of it,
+/// and has to fit into a header.
+const MAX_METADATA_BYTES: usize = 32 * 1024;
+
+/// Refuses metadata that is too large; who has more already may still take some away.
+pub(crate) fn check_metadata(before: &Object, after: &Object) -> Result<(), AuthError> {
+    let bytes = |data: &Object| serde_json::to_string(data).map_or(usize::MAX, |text| text.len());
+    let size = bytes(after);
+    match size > MAX_METADATA_BYTES && size > bytes(before) {
+        true => Err(AuthError::invalid(
+            "user_metadata cannot be larger than 32 KiB",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// An account to be, reachable at one address or number.
 pub(crate) fn new_user(
     context: &Context,

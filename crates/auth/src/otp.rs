@@ -89,6 +89,7 @@ struct Wish {
 }
 
 fn read(context: &Context, params: OtpParams) -> Result<Wish, AuthError> {
+    accounts::check_metadata(&Object::new(), &params.data)?;
     let challenge = Challenge::parse(&params.code_challenge, &params.code_challenge_method)?;
     let contact = match (params.email.as_str(), params.phone.as_str()) {
         ("", "") => {

@@ -62,6 +62,7 @@ pub(crate) async fn sign_up(
     Input(params): Input<SignUpParams>,
 ) -> Result<Response, AuthError> {
     captcha::check(&context, &params.gotrue_meta_security).await?;
+    accounts::check_metadata(&Object::new(), &params.data)?;
     if params.email.is_empty() && params.phone.is_empty() {
         return anonymous::sign_up(&context, params.data).await;
     }

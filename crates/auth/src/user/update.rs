@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{password, require_highest_aal};
 use crate::{
-    AuthError,
+    AuthError, accounts,
     audit::{self, Action},
     error::Code,
     messages,
@@ -163,11 +163,14 @@ async fn apply(
     id: uuid::Uuid,
     changes: &Changes,
 ) -> Result<User, AuthError> {
-    let mut user = users::load(tx, id).await?;
+    // Two requests that change different parts of it keep both.
+    let user = users::lock(tx, id).await?;
+    let mut user = user.ok_or_else(|| AuthError::internal("Unexpected failure", "no such user"))?;
     let now = context.now;
     if let Some(data) = &changes.data {
         let mut merged = user.user_metadata.clone();
         users::merge(&mut merged, data);
+        accounts::check_metadata(&user.user_metadata, &merged)?;
         let merged = Value::Object(merged);
         user = users::update(tx, id, now, "raw_user_meta_data = $1", &[&merged])
             .await

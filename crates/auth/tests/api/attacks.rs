@@ -2,3 +2,4 @@
 //! with those.
 
 mod clients;
+mod metadata;
