@@ -100,7 +100,16 @@ impl Context {
         asked.unwrap_or(&self.config.jwt.audience)
     }
 
-    /// `iss` of tokens, and the base of the discovery document.
+    /// The audience that new accounts are of. Addresses are unique across all audiences, so a
+    /// stranger's choice would tell whose are taken, and take others' away from them.
+    pub(crate) fn new_audience(&self) -> &str {
+        match self.is_admin {
+            true => self.audience(),
+            false => &self.config.jwt.audience,
+        }
+    }
+
+    /// The base of the discovery document.
     pub(crate) fn issuer(&self) -> &str {
         let configured = self.config.jwt.issuer.as_deref();
         configured.unwrap_or(&self.external_url)
