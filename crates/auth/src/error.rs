@@ -119,6 +119,11 @@ impl AuthError {
         self.status
     }
 
+    /// Whether the body has the form of OAuth's errors.
+    pub(crate) fn is_oauth(&self) -> bool {
+        matches!(self.kind, Kind::OAuth(_))
+    }
+
     /// The code of the body.
     pub(crate) fn code(&self) -> Code {
         self.code

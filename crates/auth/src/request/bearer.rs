@@ -19,7 +19,8 @@ use crate::{
     sessions,
 };
 
-/// The user whose access token came with the request, as the database knows them now.
+/// The user whose access token came with the request, as the database knows them now. Never an
+/// application that they let in: those have [`OnBehalf`].
 pub(crate) struct SignedIn {
     pub(crate) user: User,
     pub(crate) belongings: Belongings,
@@ -27,6 +28,10 @@ pub(crate) struct SignedIn {
     pub(crate) session: Option<Session>,
     pub(crate) token: VerifiedToken,
 }
+
+/// A user, or an application that acts for one (§2.16). What somebody agreed to when they let it in
+/// was to be recognised, not that it may take the account over.
+pub(crate) struct OnBehalf(pub(crate) SignedIn);
 
 /// Somebody whose token has an administrating role.
 pub(crate) struct Admin {
@@ -43,16 +48,46 @@ impl FromRequestParts<AuthService> for SignedIn {
         parts: &mut Parts,
         service: &AuthService,
     ) -> Result<Self, AuthError> {
+        let OnBehalf(signed_in) = OnBehalf::from_request_parts(parts, service).await?;
+        signed_in.check_in_person()?;
+        Ok(signed_in)
+    }
+}
+
+impl FromRequestParts<AuthService> for OnBehalf {
+    type Rejection = AuthError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &AuthService,
+    ) -> Result<Self, AuthError> {
         let context = Context::from_request_parts(parts, service).await?;
         let caller = bearer(parts, context.now)?;
         let Some(token) = caller.token().cloned() else {
             return Err(missing_subject());
         };
-        Self::load(&context, token).await
+        SignedIn::load(&context, token).await.map(Self)
     }
 }
 
 impl SignedIn {
+    /// Whether an application has the session.
+    pub(crate) fn is_application(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.oauth_client_id.is_some())
+    }
+
+    fn check_in_person(&self) -> Result<(), AuthError> {
+        match self.is_application() {
+            false => Ok(()),
+            true => Err(AuthError::new(
+                403,
+                Code::NoAuthorization,
+                "Applications cannot do this in place of their user",
+            )),
+        }
+    }
+
     async fn load(context: &Context, token: VerifiedToken) -> Result<Self, AuthError> {
         let subject = token.sub().filter(|sub| !sub.is_empty());
         let subject = subject.ok_or_else(missing_subject)?;
@@ -117,6 +152,7 @@ impl FromRequestParts<AuthService> for Admin {
             return Ok(Self { role, user: None });
         };
         let signed_in = SignedIn::load(&context, token.clone()).await?;
+        signed_in.check_in_person()?;
         if let Some(session) = &signed_in.session {
             let mut db = context.db().await?;
             sessions::check_valid(&context, &mut db, session, &signed_in.user, 403).await?;

@@ -15,7 +15,7 @@ use crate::{
     error::Code,
     model::{UserBody, sessions::Aal},
     removal,
-    request::{Context, Input, SignedIn},
+    request::{Context, Input, OnBehalf, SignedIn},
     verify,
 };
 
@@ -28,7 +28,7 @@ const RECENT: std::time::Duration = std::time::Duration::from_secs(5 * 60);
 /// `GET /user`
 pub(crate) async fn get(
     context: Context,
-    signed_in: SignedIn,
+    OnBehalf(signed_in): OnBehalf,
 ) -> Result<Json<UserBody>, AuthError> {
     if let Some(asked) = &context.asked_audience
         && *asked != signed_in.user.aud
