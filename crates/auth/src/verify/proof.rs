@@ -209,6 +209,11 @@ pub(crate) async fn is_nonce_right(
     if !is_usable(context, &token, is_by_phone) {
         return Ok(false);
     }
+    if is_by_phone
+        && let Some(is_right) = sms::check_at_provider(context, token.address, nonce).await?
+    {
+        return Ok(is_right);
+    }
     let kind = TokenKind::Reauthentication;
     let mut db = context.db().await?;
     compare(context, &mut db, user.id, kind, &token, nonce).await

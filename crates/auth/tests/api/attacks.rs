@@ -4,4 +4,6 @@
 mod addresses;
 mod audiences;
 mod clients;
+mod connections;
 mod metadata;
+mod passwords;

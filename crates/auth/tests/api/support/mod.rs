@@ -52,6 +52,20 @@ impl Api {
 
     /// The same with other signing keys.
     pub(crate) async fn with_keys(settings: &[(&str, &str)], keyset: KeySet) -> Self {
+        Self::with(settings, keyset, PoolConfig::default()).await
+    }
+
+    /// The same with one connection to the database: who needs a second one waits in vain.
+    pub(crate) async fn narrow(settings: &[(&str, &str)]) -> Self {
+        let pool = PoolConfig {
+            size: 1,
+            acquire_timeout: Duration::from_secs(8),
+            ..PoolConfig::default()
+        };
+        Self::with(settings, legacy_keys(), pool).await
+    }
+
+    async fn with(settings: &[(&str, &str)], keyset: KeySet, pool: PoolConfig) -> Self {
         let db = TestDatabase::create().await;
         let clock = Clock::standing();
         let loader = [("auth.site_url", "http://localhost:3000")]
@@ -61,7 +75,7 @@ impl Api {
                 loader.command_line(*name, *value)
             });
         let service = AuthService::with_clock(clock.clone());
-        let project = project(&db, loader, keyset);
+        let project = project(&db, loader, keyset, pool);
         Self {
             router: router(service.clone(), project.clone(), clock.clone()),
             service,
@@ -224,7 +238,7 @@ fn legacy_keys() -> KeySet {
     keys.expect("a good secret")
 }
 
-fn project(db: &TestDatabase, settings: Loader, keyset: KeySet) -> Project {
+fn project(db: &TestDatabase, settings: Loader, keyset: KeySet, pool: PoolConfig) -> Project {
     let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
     let keys = ProjectKeys {
         keyset,
@@ -237,10 +251,7 @@ fn project(db: &TestDatabase, settings: Loader, keyset: KeySet) -> Project {
     Project::new(
         ProjectRef::generate(),
         ProjectKind::Default,
-        ProjectDb::alone(
-            db.target().options("-c role=supabase_auth_admin"),
-            PoolConfig::default(),
-        ),
+        ProjectDb::alone(db.target().options("-c role=supabase_auth_admin"), pool),
         keys,
         SettingsHandle::new(settings),
         logs,
