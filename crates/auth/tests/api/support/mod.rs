@@ -15,7 +15,7 @@ use plinth_db::PoolConfig;
 use plinth_log::LogStore;
 use plinth_project::{
     ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
-    PublicUrl,
+    PublicUrl, RequestId,
 };
 use plinth_settings::{Loader, SettingsHandle};
 use plinth_testkit::TestDatabase;
@@ -32,6 +32,8 @@ pub(crate) use reply::Reply;
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
 pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
 pub(crate) const PUBLIC_URL: &str = "http://api.test";
+/// What the gateway calls every request.
+pub(crate) const REQUEST_ID: &str = "one-of-this-test";
 
 /// The service over one database of its own, with a clock of its own.
 pub(crate) struct Api {
@@ -285,6 +287,9 @@ fn as_gateway<B>(project: &Project, clock: &Clock, mut request: Request<B>) -> R
     };
     request.extensions_mut().insert(credentials);
     request.extensions_mut().insert(address);
+    request
+        .extensions_mut()
+        .insert(RequestId(REQUEST_ID.into()));
     request
 }
 
