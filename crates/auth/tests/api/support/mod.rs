@@ -5,6 +5,7 @@ mod call;
 mod mail_server;
 mod remote;
 mod reply;
+mod text_server;
 
 use std::{net::IpAddr, time::Duration};
 
@@ -28,6 +29,7 @@ pub(crate) use call::Call;
 pub(crate) use mail_server::{Behaviour, MailServer};
 pub(crate) use remote::{Asked, Remote};
 pub(crate) use reply::Reply;
+pub(crate) use text_server::{MESSAGE_ID, TextServer};
 
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
 pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
