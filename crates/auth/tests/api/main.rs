@@ -26,6 +26,7 @@ mod passwords;
 mod pkce;
 mod recover;
 mod refresh;
+mod sessions;
 mod sign_up;
 mod sms;
 mod support;

@@ -3,6 +3,7 @@
 mod admin;
 mod app;
 mod enrol;
+mod low_aal;
 mod phone;
 mod remove;
 mod security_key;
