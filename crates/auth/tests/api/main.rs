@@ -25,6 +25,7 @@ mod password_grant;
 mod passwords;
 mod pkce;
 mod recover;
+mod redirects;
 mod refresh;
 mod sessions;
 mod sign_up;
