@@ -155,7 +155,8 @@ impl FromRequestParts<AuthService> for Admin {
         signed_in.check_in_person()?;
         if let Some(session) = &signed_in.session {
             let mut db = context.db().await?;
-            sessions::check_valid(&context, &mut db, session, &signed_in.user, 403).await?;
+            let user = &signed_in.user;
+            sessions::check_valid(&context, &mut db, session, user, None, 403).await?;
         }
         Ok(Self {
             role,

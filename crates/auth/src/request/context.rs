@@ -114,6 +114,13 @@ impl Context {
         let configured = self.config.jwt.issuer.as_deref();
         configured.unwrap_or(&self.external_url)
     }
+
+    /// `iss` of access tokens: the same, but for the program that the service replaces, which says
+    /// nothing unless it is told to.
+    pub(crate) fn token_issuer(&self) -> Option<&str> {
+        let is_unsaid = self.service.is_alone() && self.config.jwt.issuer.is_none();
+        (!is_unsaid).then(|| self.issuer())
+    }
 }
 
 impl FromRequestParts<AuthService> for Context {
