@@ -32,5 +32,6 @@ mod sign_up;
 mod sms;
 mod support;
 mod system;
+mod triggers;
 mod user;
 mod verify;
