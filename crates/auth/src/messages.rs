@@ -74,6 +74,7 @@ pub(crate) async fn send_letter(
     kind: LetterKind,
     challenge: Option<&Challenge>,
 ) -> Result<User, AuthError> {
+    let user = &lock(db, user).await?;
     let (token, flow, last_sent) = match kind {
         LetterKind::Confirmation => (
             TokenKind::Confirmation,
@@ -124,6 +125,7 @@ pub(crate) async fn send_email_change(
     new_email: &str,
     challenge: Option<&Challenge>,
 ) -> Result<User, AuthError> {
+    let user = &lock(db, user).await?;
     check_mail_interval(context, user.email_change_sent_at)?;
     if let Some(challenge) = challenge {
         let method = FlowMethod::EmailChange;
@@ -182,6 +184,7 @@ pub(crate) async fn send_code(
     phone: &str,
     channel: Channel,
 ) -> Result<(User, Option<String>), AuthError> {
+    let user = &lock(db, user).await?;
     let last_sent = match kind {
         TokenKind::PhoneChange => user.phone_change_sent_at,
         TokenKind::Reauthentication => user.reauthentication_sent_at,
@@ -207,6 +210,13 @@ pub(crate) async fn send_code(
     };
     let id = sms::send(context, db, message).await?;
     Ok((user, id))
+}
+
+/// The user as they are now. Many who ask at once are told one after another when something was
+/// last sent.
+async fn lock(db: &mut impl Queries, user: &User) -> Result<User, AuthError> {
+    let locked = users::lock(db, user.id).await?;
+    locked.ok_or_else(|| AuthError::internal("Unexpected failure", "the user no longer exists"))
 }
 
 fn check_mail_interval(

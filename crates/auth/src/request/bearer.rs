@@ -6,6 +6,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use http::{HeaderMap, header};
 use plinth_project::{Caller, CallerError, Credentials};
 use plinth_token::{ClaimRules, VerifiedToken};
 use time::OffsetDateTime;
@@ -182,6 +183,7 @@ fn bearer(parts: &Parts, now: OffsetDateTime) -> Result<Caller, AuthError> {
     let caller = match shown {
         None => return Err(no_bearer()),
         Some(Err(CallerError::Missing)) => return Err(no_bearer()),
+        Some(Err(_)) if !is_one_word(&parts.headers) => return Err(no_bearer()),
         Some(Err(error)) => return Err(bad_token(&error)),
         Some(Ok(caller)) => caller,
     };
@@ -190,6 +192,13 @@ fn bearer(parts: &Parts, now: OffsetDateTime) -> Result<Caller, AuthError> {
         token.check(&rules).map_err(|error| bad_token(&error))?;
     }
     Ok(caller)
+}
+
+/// Whether something that could be a token stands after the scheme.
+fn is_one_word(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::AUTHORIZATION);
+    let text = value.and_then(|value| value.to_str().ok());
+    text.is_some_and(|text| text.split_ascii_whitespace().count() == 2)
 }
 
 fn no_bearer() -> AuthError {

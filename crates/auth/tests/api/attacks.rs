@@ -5,5 +5,7 @@ mod addresses;
 mod audiences;
 mod clients;
 mod connections;
+mod crowds;
+mod ended;
 mod metadata;
 mod passwords;

@@ -4,6 +4,7 @@ mod admin;
 mod admin_list;
 mod attacks;
 mod audit;
+mod bearer;
 mod captcha;
 mod cleanup;
 mod discovery;
