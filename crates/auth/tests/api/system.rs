@@ -125,7 +125,13 @@ async fn pages_of_other_sites_may_read_answers_and_some_of_their_headers() {
         let reply = api.get(path).header("origin", "https://app.test").await;
         assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
         let exposed = names(reply.header("access-control-expose-headers"));
-        for name in ["x-total-count", "link", "x-supabase-api-version"] {
+        for name in [
+            "x-total-count",
+            "link",
+            "x-supabase-api-version",
+            "x-sb-error-code",
+            "retry-after",
+        ] {
             assert!(exposed.contains(&name.to_owned()), "{path}: {exposed:?}");
         }
     }
