@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Api;
+use crate::support::{Api, noise};
 
 const PHONE: [(&str, &str); 2] = [
     ("auth.sms.enable_signup", "true"),
@@ -48,10 +48,7 @@ async fn its_owner_can_still_sign_up_and_move_there() {
 
 #[tokio::test]
 async fn an_address_of_any_length_is_only_data() {
-    // Text that does not compress, too long for an index.
-    let long: String = (0..9000u32)
-        .map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26))
-        .collect();
+    let long = noise(9000);
 
     let (_, tokens) = with_claim(&long).await;
 

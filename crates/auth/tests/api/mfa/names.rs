@@ -1,12 +1,7 @@
 //! Names of factors: unique among a user's, and short enough to be.
 
 use super::*;
-
-/// Text that does not compress.
-fn long(bytes: u32) -> String {
-    let letter = |n: u32| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24) as u8 % 26);
-    (0..bytes).map(letter).collect()
-}
+use crate::support::noise;
 
 #[tokio::test]
 async fn a_name_has_a_length_that_can_be_kept_apart_from_others() {
@@ -16,9 +11,9 @@ async fn a_name_has_a_length_that_can_be_kept_apart_from_others() {
         api.post("/factors", body).session(&session)
     };
 
-    enrol(long(9000)).await.refuses(400, "validation_failed");
-    enrol(long(256)).await.refuses(400, "validation_failed");
-    let factor = enrol(long(255)).await.ok();
+    enrol(noise(9000)).await.refuses(400, "validation_failed");
+    enrol(noise(256)).await.refuses(400, "validation_failed");
+    let factor = enrol(noise(255)).await.ok();
 
     let (user, id) = (&session["user"]["id"], &factor["id"]);
     let path = format!(
@@ -30,6 +25,6 @@ async fn a_name_has_a_length_that_can_be_kept_apart_from_others() {
         let call = api.put(&path, json!({ "friendly_name": name }));
         call.service_role()
     };
-    rename(long(9000)).await.refuses(400, "validation_failed");
+    rename(noise(9000)).await.refuses(400, "validation_failed");
     rename("short".to_owned()).await.ok();
 }

@@ -295,6 +295,18 @@ fn as_gateway<B>(project: &Project, clock: &Clock, mut request: Request<B>) -> R
     request
 }
 
+/// So many letters that no compression makes fewer: an index holds only some thousand bytes.
+pub(crate) fn noise(letters: usize) -> String {
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + (state >> 33) as u8 % 26)
+    };
+    (0..letters).map(|_| letter()).collect()
+}
+
 /// A token with these claims, signed with the project's secret.
 pub(crate) fn sign(claims: &Value) -> String {
     let Value::Object(claims) = claims else {
