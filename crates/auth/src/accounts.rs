@@ -21,6 +21,22 @@ pub(crate) enum Metadata {
     AsGiven,
 }
 
+/// The most that people may note about themselves, as JSON. Every access token carries all of it,
+/// and has to fit into a header.
+const MAX_METADATA_BYTES: usize = 32 * 1024;
+
+/// Refuses metadata that is too large; who has more already may still take some away.
+pub(crate) fn check_metadata(before: &Object, after: &Object) -> Result<(), AuthError> {
+    let bytes = |data: &Object| serde_json::to_string(data).map_or(usize::MAX, |text| text.len());
+    let size = bytes(after);
+    match size > MAX_METADATA_BYTES && size > bytes(before) {
+        true => Err(AuthError::invalid(
+            "user_metadata cannot be larger than 32 KiB",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// An account to be, reachable at one address or number.
 pub(crate) fn new_user(
     context: &Context,
@@ -31,7 +47,7 @@ pub(crate) fn new_user(
     let provider = contact.provider();
     NewUser {
         id: crate::random::uuid(),
-        aud: context.audience().to_owned(),
+        aud: context.new_audience().to_owned(),
         role: context.config.jwt.default_role.clone(),
         email: contact.email().to_owned(),
         phone: contact.phone().to_owned(),
@@ -109,7 +125,12 @@ pub(crate) async fn create(
         Metadata::AsGiven => Object::new(),
     };
     let said = identity_data(&user, contact, said);
-    add_identity(db, &user, contact, said.clone(), now).await?;
+    let mut own = said.clone();
+    if matches!(contact, Contact::Phone(_)) {
+        // It would stand for the address, which anybody can write here.
+        own.remove("email");
+    }
+    add_identity(db, &user, contact, own, now).await?;
     match metadata {
         Metadata::OfIdentity => {
             let said = Value::Object(said);
@@ -212,13 +233,14 @@ async fn confirm(
     Ok(confirmed)
 }
 
-/// Who has this address or number: through an identity that counts for everybody, or as their own.
+/// Whose this address or number is already, for somebody who signs up with it: through an identity
+/// that counts for everybody, or as their own.
 pub(crate) async fn find_by_contact(
     context: &Context,
     db: &mut impl Queries,
     contact: &Contact,
 ) -> Result<Option<User>, DbError> {
-    let audience = context.audience();
+    let audience = context.new_audience();
     match contact {
         Contact::Phone(phone) => users::find_by_phone(db, phone, audience).await,
         Contact::Email(email) => {
@@ -241,10 +263,11 @@ async fn find_by_identity(
     let sql = format!(
         "select {} from auth.identities i
          join auth.users u on u.id = i.user_id
-         where i.email = $1 and u.aud = $2 and not u.is_sso_user
+         where i.email = $1 and u.aud = $2 and not u.is_sso_user and {}
            and i.provider not like 'sso:%' and i.provider <> all ($3)
          order by i.created_at limit 1",
-        users::COLUMNS
+        users::COLUMNS,
+        identities::SPEAKS_FOR_ADDRESS
     );
     let row = db.query_opt(&sql, &[&email, &audience, &apart]).await?;
     row.as_ref().map(User::from_row).transpose()

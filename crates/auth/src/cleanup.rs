@@ -56,6 +56,12 @@ const ALWAYS: &[Chore] = &[
         age: DAY,
     },
     Chore {
+        sql: "delete from auth.oauth_authorizations where id in (
+                select id from auth.oauth_authorizations where expires_at < $1
+                limit 100 for update skip locked)",
+        age: DAY,
+    },
+    Chore {
         sql: "delete from auth.mfa_challenges where id in (
                 select id from auth.mfa_challenges where created_at < $1
                 limit 100 for update skip locked)",

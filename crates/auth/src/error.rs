@@ -99,24 +99,39 @@ impl AuthError {
             return Self::invalid(reason);
         }
         match raised_status(refusal.sqlstate()) {
+            Some(500) => Self {
+                kind: Kind::Database(refusal),
+                ..Self::new(500, Code::UnexpectedFailure, what)
+            },
             Some(status) => Self {
                 kind: Kind::Database(refusal),
-                ..Self::new(status, Code::UnexpectedFailure, what)
+                ..Self::new(status, Code::Unknown, what)
             },
             None => Self::internal(what, refusal),
         }
     }
 
-    /// Tells the log about a fault of ours; for whoever makes the answer.
+    /// Tells the log about a fault of ours, or of a user's trigger; for whoever makes the answer.
     pub(crate) fn log(&self) {
-        if let Kind::Internal(cause) = &self.kind {
-            tracing::error!(error = %cause, "an auth request failed: {cause}");
+        match &self.kind {
+            Kind::Internal(cause) => {
+                tracing::error!(error = %cause, "an auth request failed: {cause}");
+            }
+            Kind::Database(refusal) if self.status.is_server_error() => {
+                tracing::warn!(error = %refusal, "the database refused a request: {refusal}");
+            }
+            _ => {}
         }
     }
 
     /// The HTTP status.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    /// Whether the body has the form of OAuth's errors.
+    pub(crate) fn is_oauth(&self) -> bool {
+        matches!(self.kind, Kind::OAuth(_))
     }
 
     /// The code of the body.
@@ -146,7 +161,10 @@ fn unstorable(sqlstate: &str) -> Option<&'static str> {
 fn raised_status(sqlstate: &str) -> Option<u16> {
     match sqlstate {
         "P0001" | "23000" | "23001" | "23502" | "23503" | "23505" | "23514" | "23P01" => Some(500),
-        _ => sqlstate.strip_prefix("PT")?.parse().ok(),
+        _ => {
+            let status: u16 = sqlstate.strip_prefix("PT")?.parse().ok()?;
+            (400..=599).contains(&status).then_some(status)
+        }
     }
 }
 
@@ -166,10 +184,7 @@ impl From<DbError> for AuthError {
                 Code::RequestTimeout,
                 "Timed out waiting for the database",
             ),
-            DbError::Postgres(ref refusal) => match unstorable(refusal.sqlstate()) {
-                Some(reason) => Self::invalid(reason),
-                None => Self::internal("Unexpected failure", error),
-            },
+            DbError::Postgres(_) => Self::database("Unexpected failure", error),
             DbError::Misuse(_) => Self::internal("Unexpected failure", error),
         }
     }

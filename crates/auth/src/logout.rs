@@ -7,19 +7,24 @@ use crate::{
     AuthError,
     audit::{self, Action},
     model::sessions,
-    request::{Context, Query, SignedIn},
+    request::{Context, OnBehalf, Query},
 };
 
-/// `POST /logout?scope=global|local|others`
+/// `POST /logout?scope=global|local|others`. An application ends its own session, whatever it asks
+/// for.
 pub(crate) async fn logout(
     context: Context,
-    signed_in: SignedIn,
+    OnBehalf(signed_in): OnBehalf,
     query: Query,
 ) -> Result<StatusCode, AuthError> {
     let user = &signed_in.user;
     let session = signed_in.session.as_ref().map(|session| session.id);
     let mut tx = context.begin().await?;
-    match (query.get("scope"), session) {
+    let scope = match signed_in.is_application() {
+        true => "local",
+        false => query.get("scope"),
+    };
+    match (scope, session) {
         ("" | "global", _) | ("local" | "others", None) => {
             sessions::delete_all_but(&mut tx, user.id, None).await?;
         }

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Issued {
     pub(crate) otp: String,
-    /// With its prefix in flows that end in a code exchange.
+    /// What a link carries, with its prefix in flows that end in a code exchange.
     pub(crate) hash: String,
 }
 
@@ -36,11 +36,9 @@ pub(crate) async fn issue(
     is_pkce: bool,
 ) -> Result<(User, Issued), DbError> {
     let otp = make_otp(context, to);
-    let hash = one_time::hash(to.as_str(), &otp);
-    let hash = match is_pkce {
-        true => format!("{}{hash}", one_time::PKCE_PREFIX),
-        false => hash,
-    };
+    let prefix = if is_pkce { one_time::PKCE_PREFIX } else { "" };
+    let digits = format!("{prefix}{}", one_time::hash(to.as_str(), &otp));
+    let hash = format!("{prefix}{}", one_time::link_token());
     one_time::put(db, user, kind, to.as_str(), &hash, context.now).await?;
     let columns = match kind {
         TokenKind::Confirmation => "confirmation_token = $1, confirmation_sent_at = $2",
@@ -52,7 +50,7 @@ pub(crate) async fn issue(
         }
         TokenKind::PhoneChange => "phone_change_token = $1, phone_change_sent_at = $2",
     };
-    let values: Params<'_> = &[&hash, &context.now];
+    let values: Params<'_> = &[&digits, &context.now];
     let user = users::update(db, user, context.now, columns, values).await?;
     Ok((user, Issued { otp, hash }))
 }
@@ -76,6 +74,7 @@ pub(crate) async fn send_letter(
     kind: LetterKind,
     challenge: Option<&Challenge>,
 ) -> Result<User, AuthError> {
+    let user = &lock(db, user).await?;
     let (token, flow, last_sent) = match kind {
         LetterKind::Confirmation => (
             TokenKind::Confirmation,
@@ -126,6 +125,7 @@ pub(crate) async fn send_email_change(
     new_email: &str,
     challenge: Option<&Challenge>,
 ) -> Result<User, AuthError> {
+    let user = &lock(db, user).await?;
     check_mail_interval(context, user.email_change_sent_at)?;
     if let Some(challenge) = challenge {
         let method = FlowMethod::EmailChange;
@@ -184,6 +184,7 @@ pub(crate) async fn send_code(
     phone: &str,
     channel: Channel,
 ) -> Result<(User, Option<String>), AuthError> {
+    let user = &lock(db, user).await?;
     let last_sent = match kind {
         TokenKind::PhoneChange => user.phone_change_sent_at,
         TokenKind::Reauthentication => user.reauthentication_sent_at,
@@ -209,6 +210,13 @@ pub(crate) async fn send_code(
     };
     let id = sms::send(context, db, message).await?;
     Ok((user, id))
+}
+
+/// The user as they are now. Many who ask at once are told one after another when something was
+/// last sent.
+async fn lock(db: &mut impl Queries, user: &User) -> Result<User, AuthError> {
+    let locked = users::lock(db, user.id).await?;
+    locked.ok_or_else(|| AuthError::internal("Unexpected failure", "the user no longer exists"))
 }
 
 fn check_mail_interval(

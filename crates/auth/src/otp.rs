@@ -12,7 +12,7 @@ use crate::{
     error::Code,
     mail::LetterKind,
     messages,
-    model::{Object, TokenKind, User},
+    model::{Object, TokenKind, User, users},
     random,
     rate_limit::{self, Bucket},
     request::{
@@ -89,6 +89,7 @@ struct Wish {
 }
 
 fn read(context: &Context, params: OtpParams) -> Result<Wish, AuthError> {
+    accounts::check_metadata(&Object::new(), &params.data)?;
     let challenge = Challenge::parse(&params.code_challenge, &params.code_challenge_method)?;
     let contact = match (params.email.as_str(), params.phone.as_str()) {
         ("", "") => {
@@ -141,7 +142,11 @@ fn phone_of(context: &Context, text: &str) -> Result<String, AuthError> {
 
 async fn send(context: &Context, wish: Wish) -> Result<Json<Value>, AuthError> {
     let mut db = context.db().await?;
-    let found = accounts::find_by_contact(context, &mut db, &wish.contact).await?;
+    let audience = context.audience();
+    let found = match &wish.contact {
+        Contact::Email(email) => users::find_by_email(&mut db, email, audience).await?,
+        Contact::Phone(phone) => users::find_by_phone(&mut db, phone, audience).await?,
+    };
     drop(db);
     match found {
         Some(user) if is_confirmed(&user, &wish.contact) => send_to(context, &user, &wish).await,
@@ -214,6 +219,11 @@ async fn send_to_unconfirmed(
 /// A new account, with a password that nobody knows.
 async fn create(context: &Context, wish: Wish) -> Result<Json<Value>, AuthError> {
     signup::check_enabled(context)?;
+    let known = accounts::find_by_contact(context, &mut context.db().await?, &wish.contact).await?;
+    if known.is_some() {
+        // It is the address that somebody has at a provider, and they come in through that.
+        return Ok(Json(json!({})));
+    }
     let cost = context.config.password.cost;
     let password = random::url_text::<32>();
     let hash = context.service.hasher().hash(&password, cost).await?;
@@ -247,7 +257,7 @@ async fn create(context: &Context, wish: Wish) -> Result<Json<Value>, AuthError>
 
 async fn stored_body(context: &Context, user: &User) -> Result<crate::model::UserBody, AuthError> {
     let mut db = context.db().await?;
-    Ok(crate::model::users::load_body(&mut db, user.clone()).await?)
+    Ok(users::load_body(&mut db, user.clone()).await?)
 }
 
 fn applicant(wish: Wish, password_hash: String) -> Applicant {

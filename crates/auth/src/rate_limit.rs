@@ -39,6 +39,8 @@ pub(crate) enum Bucket {
     Mfa,
     Passkey,
     ClientRegistration,
+    /// Of an application that sends people here.
+    Authorization,
 }
 
 impl Bucket {
@@ -56,7 +58,7 @@ impl Bucket {
             | Self::Resend
             | Self::UserUpdate => rates.otp,
             Self::AnonymousSignUp => rates.anonymous_users,
-            Self::Token => rates.token_refresh,
+            Self::Token | Self::Authorization => rates.token_refresh,
             Self::Verify => rates.verify,
             Self::Mfa => rates.mfa,
             Self::Passkey => rates.passkey,

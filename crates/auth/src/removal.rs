@@ -40,6 +40,8 @@ pub(crate) async fn remove(
     sessions::delete_all_but(db, user.id, None).await?;
     for sql in [
         "delete from auth.one_time_tokens where user_id = $1",
+        "delete from auth.flow_state where user_id = $1",
+        "delete from auth.oauth_authorizations where user_id = $1",
         "delete from auth.mfa_factors where user_id = $1",
         "delete from auth.webauthn_credentials where user_id = $1",
     ] {

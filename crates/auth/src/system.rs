@@ -19,7 +19,7 @@ pub(crate) use discovery::{authorization_server, openid_configuration};
 pub(crate) use settings::settings;
 
 /// Browsers may read these (auth contract §1.2).
-const EXPOSED: &str = "X-Total-Count, Link, X-Supabase-Api-Version";
+const EXPOSED: &str = "X-Total-Count, Link, X-Supabase-Api-Version, x-sb-error-code, Retry-After";
 const METHODS: &str = "GET, POST, PUT, PATCH, DELETE";
 const ALLOWED: &str = "Accept, Authorization, Content-Type, apikey, X-Client-IP, X-Client-Info, \
                        X-JWT-AUD, x-use-cookie, X-Supabase-Api-Version";

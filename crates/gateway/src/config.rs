@@ -19,7 +19,8 @@ const MAX_CONNECTIONS: usize = 16_384;
 pub struct GatewayConfig {
     /// Domain below which each project has a host. `plinth.domain`, unset: no such hosts.
     pub domain: Option<String>,
-    /// Where the outside world reaches the instance. `plinth.public_url`, unset: as asked.
+    /// Where the outside world reaches the instance. `plinth.public_url`, else
+    /// `api.external_url`; unset: where connections come in.
     pub public_url: Option<Url>,
     /// Peers whose forwarding headers count. `plinth.trusted_proxies`, default none.
     pub trusted_proxies: Vec<Network>,
@@ -72,7 +73,9 @@ impl GatewayConfig {
         let max_header = settings.bytes("plinth.limits.max_header");
         Self {
             domain: settings.opt_text("plinth.domain").map(tidy_domain),
-            public_url: settings.opt_url("plinth.public_url"),
+            public_url: settings
+                .opt_url("plinth.public_url")
+                .or_else(|| settings.opt_url("api.external_url")),
             trusted_proxies: proxies.filter_map(|text| text.parse().ok()).collect(),
             compression: settings.bool("plinth.compression"),
             metrics_token: settings
@@ -111,6 +114,8 @@ fn tidy_domain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plinth_settings::Loader;
+
     use super::*;
 
     #[test]
@@ -129,6 +134,27 @@ mod tests {
     #[test]
     fn a_domain_is_compared_in_lower_case_and_without_dots_around_it() {
         assert_eq!(tidy_domain(" .Plinth.Example. "), "plinth.example");
+    }
+
+    #[test]
+    fn the_official_name_of_the_public_url_counts_too() {
+        let public = |pairs: &[(&str, &str)]| {
+            let loader = pairs.iter().fold(Loader::new(), |loader, (name, value)| {
+                loader.command_line(*name, *value)
+            });
+            let settings = loader.load().expect("good settings").settings;
+            let url = GatewayConfig::from_settings(&settings).public_url;
+            url.map(String::from)
+        };
+        let official = ("api.external_url", "https://api.example");
+        let own = ("plinth.public_url", "https://own.example");
+
+        assert_eq!(public(&[]), None);
+        assert_eq!(public(&[official]).as_deref(), Some("https://api.example/"));
+        assert_eq!(
+            public(&[official, own]).as_deref(),
+            Some("https://own.example/")
+        );
     }
 
     #[test]

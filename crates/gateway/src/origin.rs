@@ -41,6 +41,8 @@ pub(crate) struct Origin {
     pub(crate) host: String,
     /// What a proxy took away from the path.
     pub(crate) prefix: String,
+    /// Where the connection came in.
+    pub(crate) local: SocketAddr,
 }
 
 impl Origin {
@@ -80,6 +82,7 @@ impl Origin {
             authority,
             host,
             prefix,
+            local: SocketAddr::new(peer.local.ip().to_canonical(), peer.local.port()),
         }
     }
 

@@ -65,16 +65,34 @@ async fn a_bare_host_serves_the_default_project() {
 
     let mut client = server.client().await;
     let body = client
-        .get("/auth/v1/user?a=%2F", &[("host", "shop.local:8080")])
+        .get("/auth/v1/user?a=%2F", &[("host", "localhost:8080")])
         .await
         .json();
 
     assert_eq!(body["project"], DEFAULT);
     assert_eq!(body["uri"], "/user?a=%2F");
     assert_eq!(body["original"], "/auth/v1/user?a=%2F");
-    assert_eq!(body["public_url"], "http://shop.local:8080");
+    assert_eq!(body["public_url"], "http://localhost:8080");
     assert_eq!(body["client"], "127.0.0.1");
     assert_eq!(body["id"], body["id_header"]);
+}
+
+/// Mails have the public URL in them, and whoever asks for one need not be who reads it.
+#[tokio::test]
+async fn a_host_that_is_made_up_is_not_in_the_public_url() {
+    let server = setup().start().await;
+
+    let mut client = server.client().await;
+    let own = client.get("/auth/v1/user", &[]).await.json();
+    let body = client
+        .get("/auth/v1/user", &[("host", "evil.test")])
+        .await
+        .json();
+
+    assert_eq!(body["project"], DEFAULT);
+    assert_eq!(body["public_url"], own["public_url"]);
+    let url = body["public_url"].as_str().expect("a URL");
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
 }
 
 #[tokio::test]

@@ -108,8 +108,13 @@ impl Changes {
         }
     }
 
-    /// Whether a confirmation makes pending links pointless.
-    pub(super) fn confirms(&self) -> bool {
-        self.confirms_email || self.confirms_phone
+    /// Whether what is pending has no point any more: because of a confirmation, or because it was
+    /// sent to an address or number that was the user's.
+    pub(super) fn ends_pending(&self, user: &User) -> bool {
+        let is_moved = |new: &Option<String>, old: &str| new.as_deref().is_some_and(|it| it != old);
+        self.confirms_email
+            || self.confirms_phone
+            || is_moved(&self.email, &user.email)
+            || is_moved(&self.phone, &user.phone)
     }
 }

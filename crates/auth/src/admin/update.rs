@@ -38,7 +38,7 @@ pub(crate) async fn update(
     let mut db = context.begin().await?;
     let mut user = one_user::lock(&mut db, id).await?;
     conflict::check(&mut db, &changes, &user.aud, Some(id)).await?;
-    if changes.confirms() {
+    if changes.ends_pending(&user) {
         one_time::clear_all(&mut db, id, context.now).await?;
     }
     if let Some(hash) = &password {

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     AuthError,
+    config::{Hook, HookTarget},
     model::{Factor, Object, UserBody},
     request::Context,
 };
@@ -28,12 +29,46 @@ pub(crate) async fn custom_access_token(
     claims: Object,
     method: &str,
 ) -> Result<Object, AuthError> {
-    let Some(hook) = &context.config.hooks.custom_access_token else {
-        return Ok(claims);
-    };
+    match &context.config.hooks.custom_access_token {
+        None => Ok(claims),
+        Some(hook) => {
+            let call = token_call(context, hook, user, claims, method);
+            claims::from_answer(call.inside(db).await?)
+        }
+    }
+}
+
+/// The same outside of any transaction.
+pub(crate) async fn custom_access_token_alone(
+    context: &Context,
+    user: Uuid,
+    claims: Object,
+    method: &str,
+) -> Result<Object, AuthError> {
+    match &context.config.hooks.custom_access_token {
+        None => Ok(claims),
+        Some(hook) => {
+            let call = token_call(context, hook, user, claims, method);
+            claims::from_answer(call.alone().await?)
+        }
+    }
+}
+
+fn token_call<'a>(
+    context: &'a Context,
+    hook: &'a Hook,
+    user: Uuid,
+    claims: Object,
+    method: &str,
+) -> Call<'a> {
     let input = json!({ "user_id": user, "claims": claims, "authentication_method": method });
-    let call = Call::new(context, hook, "customize-access-token", input);
-    claims::from_answer(call.inside(db).await?)
+    Call::new(context, hook, "customize-access-token", input)
+}
+
+/// Whether somebody outside decides what is in access tokens, which can take seconds.
+pub(crate) fn is_token_made_elsewhere(context: &Context) -> bool {
+    let hook = context.config.hooks.custom_access_token.as_ref();
+    hook.is_some_and(|hook| matches!(hook.target, HookTarget::Http(_)))
 }
 
 /// Lets the hook send a mail. `payload` has `user` and `email_data`. Says whether there is such a

@@ -104,4 +104,4 @@ async fn ask(server: SocketAddr, domain: &str, kind: Kind) -> Option<Answer> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -68,7 +68,16 @@ pub(super) async fn check_reachable(config: &MailConfig, address: &str) -> Resul
     if !config.is_validation_extended {
         return Ok(());
     }
-    let is_reachable = is_plausible(address) && gets_mail(config, address).await;
+    let resolver = Resolver::of_this_machine().await;
+    check_with(&resolver, config, address).await
+}
+
+async fn check_with(
+    resolver: &Resolver,
+    config: &MailConfig,
+    address: &str,
+) -> Result<(), AuthError> {
+    let is_reachable = is_plausible(address) && gets_mail(resolver, config, address).await;
     match is_reachable {
         true => Ok(()),
         false => Err(AuthError::new(
@@ -81,12 +90,12 @@ pub(super) async fn check_reachable(config: &MailConfig, address: &str) -> Resul
 
 /// Whether the domain exists, and its mail is not taken by somebody whom the project shuns. Where
 /// nobody can tell, the address gets the benefit of the doubt.
-async fn gets_mail(config: &MailConfig, address: &str) -> bool {
+async fn gets_mail(resolver: &Resolver, config: &MailConfig, address: &str) -> bool {
     let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain);
     if KNOWN_DOMAINS.contains(&domain) {
         return true;
     }
-    match Resolver::of_this_machine().await.mail_of(domain).await {
+    match resolver.mail_of(domain).await {
         Mail::Taken(hosts) => !hosts.iter().any(|host| is_blocked(config, host)),
         Mail::Nowhere => false,
         Mail::Unknown => true,
@@ -122,7 +131,33 @@ fn is_plausible(address: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use plinth_project::FromSettings;
+    use plinth_settings::Loader;
+
     use super::*;
+    use crate::{AuthConfig, mail::dns::tests::server};
+
+    /// What becomes of an address whose domain has the mail server `mx.test`.
+    async fn check(blocked: &str) -> Result<(), AuthError> {
+        let name = "plinth.auth.email.blocked_mail_servers";
+        let loaded = Loader::new().command_line(name, blocked).load();
+        let settings = loaded.expect("good settings").settings;
+        let config = AuthConfig::from_settings(&settings).mail;
+        let resolver = server(vec![(0, Some(b"\x00\x0a\x02mx\x04test\x00"))]).await;
+        check_with(&resolver, &config, "ann@mail.dev").await
+    }
+
+    #[tokio::test]
+    async fn addresses_are_refused_whose_mail_a_shunned_server_takes() {
+        for blocked in ["mx.test", "other.test,MX.test."] {
+            let refused = check(blocked).await.expect_err(blocked);
+            assert_eq!(refused.status(), 400);
+            assert_eq!(refused.code(), Code::EmailAddressInvalid);
+        }
+        for blocked in ["", "test", "x.test,mx.test.other"] {
+            assert!(check(blocked).await.is_ok(), "{blocked}");
+        }
+    }
 
     #[test]
     fn labels_do_not_count() {

@@ -76,15 +76,9 @@ impl Server {
 }
 
 fn transport(context: &Context, config: &SmtpConfig) -> Result<Transport, Failure> {
-    let tls = TlsParameters::new(config.host.clone())?;
-    let tls = match (config.port, &config.user) {
-        (IMPLICIT_TLS_PORT, _) => Tls::Wrapper(tls),
-        (_, Some(_)) if !is_this_machine(&config.host) => Tls::Required(tls),
-        _ => Tls::Opportunistic(tls),
-    };
     let mut builder = Transport::builder_dangerous(&config.host)
         .port(config.port)
-        .tls(tls)
+        .tls(tls(config)?)
         .timeout(Some(context.config.http_timeout))
         .hello_name(ClientId::Domain(own_host(context)));
     if let Some(user) = &config.user {
@@ -93,6 +87,16 @@ fn transport(context: &Context, config: &SmtpConfig) -> Result<Transport, Failur
         builder = builder.credentials(Credentials::new(user.clone(), password));
     }
     Ok(builder.build())
+}
+
+/// When TLS begins, and whether it must.
+fn tls(config: &SmtpConfig) -> Result<Tls, Failure> {
+    let parameters = TlsParameters::new(config.host.clone())?;
+    Ok(match (config.port, &config.user) {
+        (IMPLICIT_TLS_PORT, _) => Tls::Wrapper(parameters),
+        (_, Some(_)) if !is_this_machine(&config.host) => Tls::Required(parameters),
+        _ => Tls::Opportunistic(parameters),
+    })
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -137,4 +141,37 @@ fn letter(
 /// A line break would begin another header.
 fn one_line(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tls_of(host: &str, port: u16, user: Option<&str>) -> Tls {
+        let config = SmtpConfig {
+            host: host.to_owned(),
+            port,
+            user: user.map(str::to_owned),
+            password: None,
+            sender_name: String::new(),
+            sender_address: "office@site.test".to_owned(),
+            headers: Vec::new(),
+        };
+        tls(&config).expect("a system that trusts somebody")
+    }
+
+    #[test]
+    fn tls_begins_as_the_port_and_the_secret_want_it() {
+        for user in [None, Some("me")] {
+            assert!(matches!(tls_of("mail.dev", 465, user), Tls::Wrapper(_)));
+        }
+        let with_password = tls_of("mail.dev", 587, Some("me"));
+        assert!(matches!(with_password, Tls::Required(_)));
+        assert!(matches!(
+            tls_of("mail.dev", 25, None),
+            Tls::Opportunistic(_)
+        ));
+        let here = tls_of("localhost", 1025, Some("me"));
+        assert!(matches!(here, Tls::Opportunistic(_)));
+    }
 }

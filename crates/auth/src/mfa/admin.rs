@@ -9,7 +9,11 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{assurance::not_found, enrol::name_conflict, store};
+use super::{
+    assurance::not_found,
+    enrol::{check_name, name_conflict},
+    store,
+};
 use crate::{
     AuthError,
     audit::{self, Action},
@@ -51,6 +55,7 @@ pub(crate) async fn update(
 ) -> Result<Json<FactorBody>, AuthError> {
     let mut tx = context.begin().await?;
     let (user, factor) = lock(&mut tx, path).await?;
+    check_name(&params.friendly_name)?;
     let name = Some(params.friendly_name.as_str()).filter(|name| !name.is_empty());
     let phone = match factor.kind {
         FactorKind::Phone if !params.phone.is_empty() => Some(contact::phone(&params.phone)?),

@@ -38,6 +38,7 @@ pub(crate) async fn enrol(
     let kind = FactorKind::parse(&params.factor_type)
         .ok_or_else(|| AuthError::invalid("factor_type needs to be totp, phone, or webauthn"))?;
     check_may_enrol(&context.config.mfa, kind)?;
+    check_name(&params.friendly_name)?;
     let phone = match kind {
         FactorKind::Phone => Some(phone(&params.phone)?),
         FactorKind::Totp | FactorKind::WebAuthn => None,
@@ -80,8 +81,8 @@ pub(crate) async fn enrol(
     if let Some(totp) = totp {
         body["totp"] = json!(totp);
     }
-    if phone.is_some() {
-        body["phone"] = json!(params.phone);
+    if let Some(phone) = phone {
+        body["phone"] = json!(phone);
     }
     Ok(Json(body))
 }
@@ -144,6 +145,18 @@ fn check_limits(
         return Err(needs_aal2("AAL2 required to enroll a new factor"));
     }
     Ok(())
+}
+
+/// Names are unique among a user's factors, and an index holds only so much.
+const MAX_NAME_BYTES: usize = 255;
+
+pub(super) fn check_name(name: &str) -> Result<(), AuthError> {
+    match name.len() {
+        ..=MAX_NAME_BYTES => Ok(()),
+        _ => Err(AuthError::invalid(format!(
+            "friendly_name cannot be longer than {MAX_NAME_BYTES} bytes"
+        ))),
+    }
 }
 
 pub(super) fn name_conflict(name: &str) -> AuthError {

@@ -67,7 +67,10 @@ pub(crate) async fn verify(
     session(&caller)?;
     check_may_confirm(&mut db, &caller, &factor).await?;
     let proof = match factor.kind {
-        FactorKind::WebAuthn => Proof::Key(webauthn::check_params(params.webauthn, &factor)?),
+        FactorKind::WebAuthn => {
+            drop(db);
+            Proof::Key(webauthn::check_params(params.webauthn, &factor)?)
+        }
         FactorKind::Totp | FactorKind::Phone => {
             let challenge = open(&context, &mut db, &factor, params.challenge_id).await?;
             let used = list_used(&context, &mut db, &factor).await?;

@@ -31,6 +31,12 @@ pub(crate) struct Identity {
 pub(crate) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.identity_data,
     i.email, i.last_sign_in_at, i.created_at, i.updated_at";
 
+/// Whether the identity `i` of the user `u` speaks for the address in it. One that neither its
+/// provider nor the account itself stands for proves nothing: anybody can write somebody else's
+/// into a profile.
+pub(crate) const SPEAKS_FOR_ADDRESS: &str =
+    "(i.identity_data ->> 'email_verified' = 'true' or lower(u.email) = i.email)";
+
 /// The columns as they are, in a row of their own or in JSON beside their user.
 #[derive(Deserialize)]
 struct Stored {

@@ -1,8 +1,9 @@
 //! One-time tokens: digits that a person receives and shows once (auth contract §7.1).
 //!
-//! A token stands in two places: as a column of `auth.users`, which is compared when digits are
-//! typed, and as a row of `auth.one_time_tokens`, by which links are found. Both are written and
-//! cleared together.
+//! A token has two forms, of which a letter carries both: digits that somebody types, and what its
+//! link carries. The digits are few, so attempts at them are counted; a link's token cannot be
+//! guessed. The hash of the digits is a column of `auth.users`, the link's token a row of
+//! `auth.one_time_tokens`. Both are written and cleared together.
 
 use aws_lc_rs::digest;
 use data_encoding::HEXLOWER;
@@ -51,8 +52,14 @@ impl TokenKind {
     }
 }
 
-/// Marks hashes of tokens that end in a code exchange.
+/// Marks tokens that end in a code exchange.
 pub(crate) const PKCE_PREFIX: &str = "pkce_";
+
+/// What a link carries. The reference has the digits' hash here, in which digits can be guessed
+/// without anybody knowing whose they are meant to be; this one only looks like it.
+pub(crate) fn link_token() -> String {
+    HEXLOWER.encode(&crate::random::bytes::<28>())
+}
 
 /// What is stored instead of the digits.
 pub(crate) fn hash(address: &str, otp: &str) -> String {
@@ -69,13 +76,13 @@ pub(crate) fn is_hash_of(stored: &str, address: &str, otp: &str) -> bool {
     !stored.is_empty() && bool::from(stored.as_bytes().ct_eq(wanted.as_bytes()))
 }
 
-/// The row by which links find the token; an earlier one of the kind goes.
+/// The row by which a link finds the token; an earlier one of the kind goes.
 pub(crate) async fn put(
     db: &mut impl Queries,
     user: Uuid,
     kind: TokenKind,
     relates_to: &str,
-    token_hash: &str,
+    link_token: &str,
     now: OffsetDateTime,
 ) -> Result<(), DbError> {
     let sql = "insert into auth.one_time_tokens
@@ -88,28 +95,54 @@ pub(crate) async fn put(
     let id = crate::random::uuid();
     db.execute(
         sql,
-        &[&id, &user, &kind.as_str(), &token_hash, &relates_to, &now],
+        &[&id, &user, &kind.as_str(), &link_token, &relates_to, &now],
     )
     .await?;
     Ok(())
 }
 
-/// Whose token of one of these kinds this is.
-pub(crate) async fn find(
+/// Whose link of one of these kinds this is, locked, if it was sent to where it counts: codes for
+/// telephones have rows too, and prove no address.
+pub(crate) async fn lock_by_link(
     db: &mut impl Queries,
-    token_hash: &str,
+    token: &str,
     kinds: &[TokenKind],
-) -> Result<Option<(Uuid, TokenKind)>, DbError> {
+) -> Result<Option<(User, TokenKind)>, DbError> {
+    let Some((id, kind, _)) = find(db, token, kinds).await? else {
+        return Ok(None);
+    };
+    let Some(user) = users::lock(db, id).await? else {
+        return Ok(None);
+    };
+    // Whoever came first with the same link has cleared it while we waited for the row.
+    let Some((_, _, sent_to)) = find(db, token, &[kind]).await? else {
+        return Ok(None);
+    };
+    let counts_at = match kind {
+        TokenKind::EmailChangeNew => &user.email_change,
+        _ => &user.email,
+    };
+    let is_right = sent_to.to_lowercase() == counts_at.to_lowercase();
+    Ok(is_right.then_some((user, kind)))
+}
+
+/// Whose token this is, of which kind, and where it was sent.
+async fn find(
+    db: &mut impl Queries,
+    token: &str,
+    kinds: &[TokenKind],
+) -> Result<Option<(Uuid, TokenKind, String)>, DbError> {
     let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-    let sql = "select t.user_id, t.token_type::text as token_type from auth.one_time_tokens t
+    let sql = "select t.user_id, t.token_type::text as token_type, t.relates_to
+               from auth.one_time_tokens t
                where t.token_hash = $1 and t.token_type::text = any($2)
                limit 1";
-    let Some(row) = db.query_opt(sql, &[&token_hash, &kinds]).await? else {
+    let Some(row) = db.query_opt(sql, &[&token, &kinds]).await? else {
         return Ok(None);
     };
     let kind: String = row.try_get("token_type")?;
-    let user: Uuid = row.try_get("user_id")?;
-    Ok(TokenKind::parse(&kind).map(|kind| (user, kind)))
+    let (user, sent_to) = (row.try_get("user_id")?, row.try_get("relates_to")?);
+    Ok(TokenKind::parse(&kind).map(|kind| (user, kind, sent_to)))
 }
 
 /// Whose token of these kinds was sent to this address or number. Several people may have asked for
@@ -123,9 +156,14 @@ pub(crate) async fn find_sent_to(
     let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
     let plain = hash(address, otp);
     let hashes = vec![format!("{PKCE_PREFIX}{plain}"), plain];
-    let sql = "select t.user_id from auth.one_time_tokens t
+    let sql = "select t.user_id
+               from auth.one_time_tokens t join auth.users u on u.id = t.user_id
                where t.relates_to = $1 and t.token_type::text = any($2)
-               order by t.token_hash = any($3) desc, t.updated_at desc
+               order by coalesce(case t.token_type
+                   when 'email_change_token_new' then u.email_change_token_new
+                   when 'email_change_token_current' then u.email_change_token_current
+                   when 'phone_change_token' then u.phone_change_token
+                 end = any($3::text[]), false) desc, t.updated_at desc
                limit 1";
     let row = db.query_opt(sql, &[&address, &kinds, &hashes]).await?;
     row.map(|row| row.try_get("user_id")).transpose()

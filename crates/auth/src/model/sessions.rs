@@ -76,6 +76,12 @@ impl Session {
         })
     }
 
+    /// Key and count of its refresh tokens, if these are signed counters.
+    pub(crate) fn counted(&self) -> Option<(String, i64)> {
+        let key = self.refresh_token_hmac_key.clone();
+        key.zip(self.refresh_token_counter)
+    }
+
     /// From the right side of an outer join.
     pub(crate) fn from_joined_row(row: &Row) -> Result<Option<Self>, DbError> {
         let id: Option<Uuid> = row.try_get("session_id")?;

@@ -21,6 +21,7 @@ use crate::{
     AuthError,
     error::Code,
     model::{Flow, FlowMethod, flows},
+    rate_limit::{self, Bucket},
     request::{Challenge, Context, Query, SignedIn},
 };
 
@@ -157,7 +158,9 @@ fn unsupported(reason: Unusable) -> AuthError {
     }
 }
 
+/// Says whether a token is somebody's, so it counts as an attempt at one.
 async fn check_invitation(context: &Context, token: &str) -> Result<(), AuthError> {
+    rate_limit::check(context, Bucket::Verify)?;
     let mut db = context.db().await?;
     match account::find_invited(context, &mut db, token).await? {
         Some(_) => Ok(()),

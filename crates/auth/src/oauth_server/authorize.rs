@@ -20,6 +20,7 @@ use crate::{
     admin::{Pairs, pairs, value},
     error::Code,
     random,
+    rate_limit::{self, Bucket},
     request::{Challenge, Context},
 };
 
@@ -33,6 +34,7 @@ pub(crate) async fn authorize(
     Enabled(context): Enabled,
     RawQuery(query): RawQuery,
 ) -> Result<Response, AuthError> {
+    rate_limit::check(&context, Bucket::Authorization)?;
     let asked = pairs(query.as_deref());
     let client_id = required(&asked, "client_id")?;
     let redirect_uri = required(&asked, "redirect_uri")?;

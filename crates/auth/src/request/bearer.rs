@@ -6,6 +6,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use http::{HeaderMap, header};
 use plinth_project::{Caller, CallerError, Credentials};
 use plinth_token::{ClaimRules, VerifiedToken};
 use time::OffsetDateTime;
@@ -19,7 +20,8 @@ use crate::{
     sessions,
 };
 
-/// The user whose access token came with the request, as the database knows them now.
+/// The user whose access token came with the request, as the database knows them now. Never an
+/// application that they let in: those have [`OnBehalf`].
 pub(crate) struct SignedIn {
     pub(crate) user: User,
     pub(crate) belongings: Belongings,
@@ -27,6 +29,10 @@ pub(crate) struct SignedIn {
     pub(crate) session: Option<Session>,
     pub(crate) token: VerifiedToken,
 }
+
+/// A user, or an application that acts for one (§2.16). What somebody agreed to when they let it in
+/// was to be recognised, not that it may take the account over.
+pub(crate) struct OnBehalf(pub(crate) SignedIn);
 
 /// Somebody whose token has an administrating role.
 pub(crate) struct Admin {
@@ -43,16 +49,46 @@ impl FromRequestParts<AuthService> for SignedIn {
         parts: &mut Parts,
         service: &AuthService,
     ) -> Result<Self, AuthError> {
+        let OnBehalf(signed_in) = OnBehalf::from_request_parts(parts, service).await?;
+        signed_in.check_in_person()?;
+        Ok(signed_in)
+    }
+}
+
+impl FromRequestParts<AuthService> for OnBehalf {
+    type Rejection = AuthError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        service: &AuthService,
+    ) -> Result<Self, AuthError> {
         let context = Context::from_request_parts(parts, service).await?;
         let caller = bearer(parts, context.now)?;
         let Some(token) = caller.token().cloned() else {
             return Err(missing_subject());
         };
-        Self::load(&context, token).await
+        SignedIn::load(&context, token).await.map(Self)
     }
 }
 
 impl SignedIn {
+    /// Whether an application has the session.
+    pub(crate) fn is_application(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.oauth_client_id.is_some())
+    }
+
+    fn check_in_person(&self) -> Result<(), AuthError> {
+        match self.is_application() {
+            false => Ok(()),
+            true => Err(AuthError::new(
+                403,
+                Code::NoAuthorization,
+                "Applications cannot do this in place of their user",
+            )),
+        }
+    }
+
     async fn load(context: &Context, token: VerifiedToken) -> Result<Self, AuthError> {
         let subject = token.sub().filter(|sub| !sub.is_empty());
         let subject = subject.ok_or_else(missing_subject)?;
@@ -117,9 +153,11 @@ impl FromRequestParts<AuthService> for Admin {
             return Ok(Self { role, user: None });
         };
         let signed_in = SignedIn::load(&context, token.clone()).await?;
+        signed_in.check_in_person()?;
         if let Some(session) = &signed_in.session {
             let mut db = context.db().await?;
-            sessions::check_valid(&context, &mut db, session, &signed_in.user, 403).await?;
+            let user = &signed_in.user;
+            sessions::check_valid(&context, &mut db, session, user, None, 403).await?;
         }
         Ok(Self {
             role,
@@ -145,6 +183,7 @@ fn bearer(parts: &Parts, now: OffsetDateTime) -> Result<Caller, AuthError> {
     let caller = match shown {
         None => return Err(no_bearer()),
         Some(Err(CallerError::Missing)) => return Err(no_bearer()),
+        Some(Err(_)) if !is_one_word(&parts.headers) => return Err(no_bearer()),
         Some(Err(error)) => return Err(bad_token(&error)),
         Some(Ok(caller)) => caller,
     };
@@ -153,6 +192,13 @@ fn bearer(parts: &Parts, now: OffsetDateTime) -> Result<Caller, AuthError> {
         token.check(&rules).map_err(|error| bad_token(&error))?;
     }
     Ok(caller)
+}
+
+/// Whether something that could be a token stands after the scheme.
+fn is_one_word(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::AUTHORIZATION);
+    let text = value.and_then(|value| value.to_str().ok());
+    text.is_some_and(|text| text.split_ascii_whitespace().count() == 2)
 }
 
 fn no_bearer() -> AuthError {

@@ -100,10 +100,26 @@ impl Context {
         asked.unwrap_or(&self.config.jwt.audience)
     }
 
-    /// `iss` of tokens, and the base of the discovery document.
+    /// The audience that new accounts are of. Addresses are unique across all audiences, so a
+    /// stranger's choice would tell whose are taken, and take others' away from them.
+    pub(crate) fn new_audience(&self) -> &str {
+        match self.is_admin {
+            true => self.audience(),
+            false => &self.config.jwt.audience,
+        }
+    }
+
+    /// The base of the discovery document.
     pub(crate) fn issuer(&self) -> &str {
         let configured = self.config.jwt.issuer.as_deref();
         configured.unwrap_or(&self.external_url)
+    }
+
+    /// `iss` of access tokens: the same, but for the program that the service replaces, which says
+    /// nothing unless it is told to.
+    pub(crate) fn token_issuer(&self) -> Option<&str> {
+        let is_unsaid = self.service.is_alone() && self.config.jwt.issuer.is_none();
+        (!is_unsaid).then(|| self.issuer())
     }
 }
 
@@ -133,7 +149,7 @@ impl FromRequestParts<AuthService> for Context {
             state: service.state(&project),
             now,
             is_admin: has_admin_token(parts, &config, now),
-            client: ClientInfo::read(parts, &config),
+            client: ClientInfo::read(parts, service, &config),
             external_url,
             account_url,
             forwarded_host: text(&parts.headers, "x-forwarded-host"),
@@ -150,18 +166,48 @@ impl FromRequestParts<AuthService> for Context {
 }
 
 impl ClientInfo {
-    fn read(parts: &Parts, config: &AuthConfig) -> Self {
+    fn read(parts: &Parts, service: &AuthService, config: &AuthConfig) -> Self {
+        let nobody = IpAddr::from([0, 0, 0, 0]);
         let address = parts.extensions.get::<ClientAddress>();
-        let ip = address.map_or(IpAddr::from([0, 0, 0, 0]), |address| address.ip);
+        let address = address.copied().unwrap_or(ClientAddress {
+            ip: nobody,
+            peer: nobody,
+        });
         let named = config.rates.client_header.as_ref().and_then(|name| {
             let value = parts.headers.get(name)?.to_str().ok()?;
             let first = value.split(',').next()?.trim();
-            (!first.is_empty()).then(|| first.to_owned())
+            (!first.is_empty()).then(|| rate_key(first))
         });
+        // Alone, the address is what the client says that it is.
+        let counted = match service.is_alone() {
+            true => address.peer,
+            false => address.ip,
+        };
         Self {
-            ip,
+            ip: address.ip,
             user_agent: text(&parts.headers, "user-agent").unwrap_or_default(),
-            rate_key: named.unwrap_or_else(|| ip.to_string()),
+            rate_key: named.unwrap_or_else(|| network(counted)),
+        }
+    }
+}
+
+/// What a proxy calls the client, if that is no address.
+const LONGEST_KEY: usize = 64;
+
+fn rate_key(named: &str) -> String {
+    match named.parse::<IpAddr>() {
+        Ok(ip) => network(ip.to_canonical()),
+        Err(_) => named.chars().take(LONGEST_KEY).collect(),
+    }
+}
+
+/// Whoever has one address of IPv6 has all that share its first half.
+fn network(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => {
+            let prefix = u128::from(ip) >> 64 << 64;
+            format!("{}/64", std::net::Ipv6Addr::from(prefix))
         }
     }
 }
@@ -180,4 +226,21 @@ fn wishes(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     let value = headers.get(name)?.to_str().ok()?;
     (!value.is_empty()).then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_counted_by_what_they_cannot_change() {
+        let check = |text: &str, expected: &str| assert_eq!(rate_key(text), expected);
+        check("192.0.2.1", "192.0.2.1");
+        check("::ffff:192.0.2.1", "192.0.2.1");
+        check("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64");
+        check("2001:db8:1:2::9", "2001:db8:1:2::/64");
+        check("2001:db8:1:3::9", "2001:db8:1:3::/64");
+        check("a client", "a client");
+        check(&"x".repeat(1000), &"x".repeat(64));
+    }
 }

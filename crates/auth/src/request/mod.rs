@@ -9,7 +9,7 @@ mod query;
 pub(crate) mod redirect;
 mod time_limit;
 
-pub(crate) use bearer::{Admin, SignedIn, require_key};
+pub(crate) use bearer::{Admin, OnBehalf, SignedIn, require_key};
 pub(crate) use body::{Input, MetaSecurity, body_of, parse_json};
 pub(crate) use context::Context;
 pub(crate) use pkce::{Challenge, ChallengeMethod};

@@ -24,10 +24,15 @@ impl AllowList {
 
     /// Whether `url` is the site's, the account pages', this machine's or listed.
     pub(crate) fn allows(&self, url: &str, site: &Url, account_pages: &str) -> bool {
+        // Parsers drop them; headers cannot hold them.
+        if url.contains(|c: char| c.is_ascii_control()) {
+            return false;
+        }
         let Ok(parsed) = Url::parse(url) else {
             return false;
         };
-        if is_same_site(&parsed, site) {
+        let is_account_page = is_below(&parsed, account_pages) && is_plain_authority(url);
+        if is_same_site(&parsed, site) || is_account_page {
             return true;
         }
         match trusted_host(&parsed, url) {
@@ -35,7 +40,7 @@ impl AllowList {
             HostTrust::Never => false,
             HostTrust::IfListed => {
                 let bare = url.split_once('#').map_or(url, |(bare, _)| bare);
-                is_below(bare, account_pages) || self.globs.iter().any(|glob| glob.matches(bare))
+                self.globs.iter().any(|glob| glob.matches(bare))
             }
         }
     }
@@ -49,18 +54,23 @@ enum HostTrust {
 
 /// What the host alone decides.
 fn trusted_host(url: &Url, text: &str) -> HostTrust {
+    // To any other scheme a host means what its program makes of it.
+    if !matches!(url.scheme(), "http" | "https") {
+        return match url.host_str() {
+            Some(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => HostTrust::Never,
+            _ => HostTrust::IfListed,
+        };
+    }
     match url.host() {
         Some(Host::Ipv4(ip)) => loopback(ip.is_loopback() && !written_as_number(text)),
         Some(Host::Ipv6(ip)) => loopback(ip.is_loopback()),
         Some(Host::Domain(name)) if name.bytes().all(|byte| byte.is_ascii_digit()) => {
             HostTrust::Never
         }
-        Some(Host::Domain(name)) => match url.scheme() {
-            "http" | "https" if !is_plain_name(name) || !is_plain_authority(text) => {
-                HostTrust::Never
-            }
-            _ => HostTrust::IfListed,
-        },
+        Some(Host::Domain(name)) if !is_plain_name(name) || !is_plain_authority(text) => {
+            HostTrust::Never
+        }
+        Some(Host::Domain(_)) => HostTrust::IfListed,
         None => HostTrust::IfListed,
     }
 }
@@ -88,7 +98,7 @@ fn is_plain_name(name: &str) -> bool {
 fn is_plain_authority(text: &str) -> bool {
     authority(text)
         .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b".-:".contains(&byte))
+        .all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte))
 }
 
 /// What stands between `//` and the path, as it was written.
@@ -117,11 +127,8 @@ fn is_this_machine(host: &Host<&str>) -> bool {
 }
 
 /// `https://a.b/account/x` below `https://a.b/account`.
-fn is_below(url: &str, base: &str) -> bool {
+fn is_below(url: &Url, base: &str) -> bool {
     let Ok(base_url) = Url::parse(base) else {
-        return false;
-    };
-    let Ok(url) = Url::parse(url) else {
         return false;
     };
     let prefix = base_url.path().trim_end_matches('/');
@@ -196,6 +203,8 @@ mod tests {
         check("http://2130706433/", false);
         check("http://0x7f000001/", false);
         check("http://127.1/", false);
+        check("evilapp://[::1]/cb", false);
+        check("evilapp://127.0.0.1/cb", false);
     }
 
     #[test]
@@ -210,6 +219,8 @@ mod tests {
         check("https://ex\u{e4}mple.example.com/x", false);
         check("//a.example.com/x", false);
         check("javascript:alert(1)", false);
+        check("https://site.test:8443/\n", false);
+        check("https://site.test:8443/\t", false);
         check("", false);
         check("not a url", false);
     }
@@ -221,5 +232,19 @@ mod tests {
         check("https://api.test/accounts", false);
         check("https://api.test/account/../other", false);
         check("http://api.test/account", false);
+        check("https://evil@api.test/account", false);
+    }
+
+    /// A project in a network of one's own has no other name.
+    #[test]
+    fn the_account_pages_may_be_at_any_address() {
+        let list = AllowList::default();
+        let site = Url::parse("http://localhost:3000").expect("a URL");
+        let pages = "http://192.168.0.2:54321/account";
+        assert!(list.allows("http://192.168.0.2:54321/account/confirm", &site, pages));
+        assert!(!list.allows("http://192.168.0.2:54321/other", &site, pages));
+        assert!(!list.allows("http://192.168.0.2/account", &site, pages));
+        let pages = "http://[fd00::1]:54321/account";
+        assert!(list.allows("http://[fd00::1]:54321/account/confirm", &site, pages));
     }
 }

@@ -96,6 +96,19 @@ pub(super) async fn find_active(
     Ok(Some((row.try_get("token")?, row.try_get("parent")?)))
 }
 
+/// Whether no token of the session came after this one.
+pub(super) async fn is_newest(
+    db: &mut impl Queries,
+    session: Uuid,
+    token: &str,
+) -> Result<bool, DbError> {
+    let sql = "select t.token from auth.refresh_tokens t
+               where t.session_id = $1 order by t.id desc limit 1";
+    let row = db.query_opt(sql, &[&session]).await?;
+    let newest: Option<String> = row.map(|row| row.try_get("token")).transpose()?;
+    Ok(newest.as_deref() == Some(token))
+}
+
 /// A new token of the session.
 pub(super) async fn insert(
     db: &mut impl Queries,
@@ -112,17 +125,6 @@ pub(super) async fn insert(
     db.execute(sql, &[&instance, &token, &user, &now, &parent, &session])
         .await?;
     Ok(token)
-}
-
-/// From now on the token counts as used.
-pub(super) async fn revoke(
-    db: &mut impl Queries,
-    token: &ChainedToken,
-    now: OffsetDateTime,
-) -> Result<(), DbError> {
-    let sql = "update auth.refresh_tokens set revoked = true, updated_at = $2 where token = $1";
-    db.execute(sql, &[&token.token, &now]).await?;
-    Ok(())
 }
 
 /// Both at once: the token counts as used, and its child takes its place.

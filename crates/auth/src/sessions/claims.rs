@@ -1,7 +1,6 @@
 //! What an access token says (auth contract §3.1).
 
 use serde_json::{Value, json};
-use time::OffsetDateTime;
 
 use super::issue::Subject;
 use crate::{
@@ -12,14 +11,8 @@ use crate::{
     request::Context,
 };
 
-/// The claims and when they end.
-pub(super) struct Claims {
-    pub(super) object: Object,
-    pub(super) expires_at: OffsetDateTime,
-}
-
 /// Of a session, from its user as they are now.
-pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) -> Claims {
+pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) -> Object {
     let Subject {
         user,
         belongings,
@@ -34,7 +27,6 @@ pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) ->
         expires_at = expires_at.min(session.created_at + allowed);
     }
     let mut claims = json!({
-        "iss": context.issuer(),
         "sub": user.id,
         "aud": user.aud,
         "exp": expires_at.unix_timestamp(),
@@ -49,16 +41,19 @@ pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) ->
         "session_id": session.id,
         "is_anonymous": user.is_anonymous,
     });
+    if let Some(issuer) = context.token_issuer() {
+        claims["iss"] = json!(issuer);
+    }
     if let Some(client) = session.oauth_client_id {
         claims["client_id"] = json!(client);
     }
     if let Some(scopes) = &session.scopes {
         claims["scope"] = json!(scopes);
     }
-    let Value::Object(object) = claims else {
+    let Value::Object(claims) = claims else {
         unreachable!("the macro was given an object");
     };
-    Claims { object, expires_at }
+    claims
 }
 
 fn amr_entry(claim: &AmrClaim, user: &User) -> Value {

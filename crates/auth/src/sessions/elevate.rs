@@ -69,18 +69,14 @@ async fn rotate(
     user: &User,
     session: &Session,
 ) -> Result<String, AuthError> {
-    let counted = session
-        .refresh_token_hmac_key
-        .as_deref()
-        .zip(session.refresh_token_counter);
-    let Some((key, counter)) = counted else {
+    let Some((key, counter)) = session.counted() else {
         audit::write(context, db, user, Action::TokenRevoked, Value::Null).await?;
         return Ok(chained::rotate_for_mfa(db, user.id, session.id, context.now).await?);
     };
     // One more than a refresh would, or the token before it could be shown again.
     let counter = counter + 2;
     counted::set_counter(db, session.id, counter).await?;
-    counted::render(session.id, key, counter)
+    counted::render(session.id, &key, counter)
         .ok_or_else(|| AuthError::internal("Unexpected failure", "a session's key is unusable"))
 }
 

@@ -6,13 +6,13 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{chained, claims, counted};
+use super::{chained, claims::claims, counted};
 use crate::{
     AuthError,
     config::RefreshTokens,
     hooks,
     model::{
-        Belongings, Session, User, UserBody,
+        Belongings, Object, Session, User, UserBody,
         sessions::{self, AmrClaim},
         users,
     },
@@ -232,16 +232,37 @@ pub(super) async fn issue_for(
     refresh_token: String,
     method: &str,
 ) -> Result<TokenBody, AuthError> {
-    let made = claims::claims(context, &subject, session);
-    let user = subject.user.id;
-    let claims = hooks::custom_access_token(context, db, user, made.object, method).await?;
+    let (user, claims) = (subject.user.id, claims(context, &subject, session));
+    let claims = hooks::custom_access_token(context, db, user, claims, method).await?;
+    token_body(context, subject, session, refresh_token, claims)
+}
+
+/// The same outside of any transaction.
+pub(super) async fn issue_unlocked(
+    context: &Context,
+    subject: Subject,
+    session: &Session,
+    refresh_token: String,
+    method: &str,
+) -> Result<TokenBody, AuthError> {
+    let (user, claims) = (subject.user.id, claims(context, &subject, session));
+    let claims = hooks::custom_access_token_alone(context, user, claims, method).await?;
+    token_body(context, subject, session, refresh_token, claims)
+}
+
+fn token_body(
+    context: &Context,
+    subject: Subject,
+    session: &Session,
+    refresh_token: String,
+    claims: Object,
+) -> Result<TokenBody, AuthError> {
     let signed = context.project.keys().keyset.sign(&claims);
     let access_token =
         signed.map_err(|error| AuthError::internal("error generating jwt token", error))?;
-    let expires_at = claims
-        .get("exp")
-        .and_then(Value::as_i64)
-        .unwrap_or(made.expires_at.unix_timestamp());
+    // A hook's whole number may have a point.
+    let exp = claims.get("exp").and_then(Value::as_f64);
+    let expires_at = exp.unwrap_or_default() as i64;
     Ok(TokenBody {
         access_token,
         token_type: "bearer",

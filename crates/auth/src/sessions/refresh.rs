@@ -2,26 +2,32 @@
 //!
 //! The active token is replaced by its child. Its parent may be shown once more, because a client
 //! can lose our answer; an older one, past the reuse interval, revokes the family. Token and
-//! session are locked before anything is decided, and nothing slow happens under the lock.
+//! session are locked before anything is decided. A hook that is asked over HTTP may be slow, so
+//! it is asked when the exchange is stored and nobody waits any more. If it refuses, our answer
+//! is as good as lost: the client's token is the active one's parent, and may be shown again.
 
 use std::time::Duration;
 
 use plinth_db::Queries;
 use plinth_project::ServiceTransaction;
 use serde_json::Value;
+use time::OffsetDateTime;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
-    TokenBody, TokenHeaders, chained, check_valid, counted,
-    counted::CountedToken,
-    issue::{Subject, issue_for},
+    TokenBody, TokenHeaders,
+    chained::{self, ChainedToken},
+    check_valid,
+    counted::{self, CountedToken},
+    issue::{Subject, issue_for, issue_unlocked},
 };
 use crate::{
     AuthError,
     audit::{self, Action},
     config::RefreshTokens,
     error::Code,
+    hooks,
     model::{
         Session, User,
         sessions::{self, Aal},
@@ -47,8 +53,8 @@ pub(crate) async fn refresh(
     };
     let deadline = Instant::now() + PATIENCE;
     let turn = context.state.turns.wait(token, deadline).await;
-    let _turn = turn.ok_or_else(too_many_at_once)?;
-    loop {
+    let turn = turn.ok_or_else(too_many_at_once)?;
+    let stored = loop {
         let outcome = match &counted {
             None => {
                 let (tx, found) = chained::lock(context, token).await?;
@@ -62,6 +68,7 @@ pub(crate) async fn refresh(
         };
         match outcome {
             Outcome::Tokens(body) => return Ok(*body),
+            Outcome::Stored(stored) => break *stored,
             Outcome::Locked if Instant::now() < deadline => {
                 // Not all at the same moment again.
                 let jitter = u64::from(crate::random::bytes::<1>()[0] % 20);
@@ -69,8 +76,17 @@ pub(crate) async fn refresh(
             }
             Outcome::Locked => return Err(too_many_at_once()),
         }
-    }
+    };
+    drop(turn);
+    let (session, subject, replacement) = stored;
+    let token = replacement.token.clone();
+    let mut body = issue_unlocked(context, subject, &session, token, METHOD).await?;
+    body.headers = replacement.headers(&session);
+    Ok(body)
 }
+
+/// What the hook is told of how somebody came in.
+const METHOD: &str = "token_refresh";
 
 fn is_chained(token: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -79,6 +95,8 @@ fn is_chained(token: &str) -> bool {
 
 enum Outcome {
     Tokens(Box<TokenBody>),
+    /// Done but for the access token.
+    Stored(Box<(Session, Subject, Replacement)>),
     Locked,
 }
 
@@ -116,12 +134,16 @@ impl<'a> Attempt<'a> {
             chained::Found::Locked => return self.give_way().await,
             chained::Found::Token(found) => *found,
         };
-        self.check(&session, &subject.user).await?;
+        let token_at = Some(found.updated_at);
+        self.check(&session, &subject.user, token_at).await?;
         let user = subject.user.id;
+        if let Some((key, counter)) = session.counted() {
+            return self.moved_on(found, key, counter, session, subject).await;
+        }
         if !found.is_revoked {
             let token = match self.is_upgraded(&session) {
                 true => {
-                    chained::revoke(&mut self.tx, &found, now).await?;
+                    chained::revoke_all(&mut self.tx, session.id, now).await?;
                     counted::first(&mut self.tx, session.id).await?
                 }
                 false => chained::replace(&mut self.tx, &found, user, session.id, now).await?,
@@ -156,6 +178,29 @@ impl<'a> Attempt<'a> {
         Err(already_used())
     }
 
+    /// A row is shown of a session whose tokens are signed counters by now. It is as good as any
+    /// token of before: the last one as long as the first counter was not used, since our answer may
+    /// be lost; others within the reuse interval.
+    async fn moved_on(
+        mut self,
+        found: ChainedToken,
+        key: String,
+        counter: i64,
+        session: Session,
+        subject: Subject,
+    ) -> Result<Outcome, AuthError> {
+        let is_parent =
+            counter == 0 && chained::is_newest(&mut self.tx, session.id, &found.token).await?;
+        let interval = self.context.config.refresh.reuse_interval;
+        let is_recent = self.context.now <= found.updated_at + interval;
+        if is_parent || (is_recent && session.aal == Aal::Aal1) {
+            let token = counted::render(session.id, &key, counter).ok_or_else(malformed)?;
+            let same = Replacement::reused(token, "parent_of_active");
+            return self.finish(session, subject, same).await;
+        }
+        self.end_reused(&session, &subject.user).await
+    }
+
     async fn counted(
         mut self,
         token: &CountedToken,
@@ -167,12 +212,11 @@ impl<'a> Attempt<'a> {
                 None => Err(self.unknown_token()),
             };
         };
-        let key = session.refresh_token_hmac_key.clone();
-        let key = key.filter(|key| token.is_signed_with(key));
-        let (Some(key), Some(counter)) = (key, session.refresh_token_counter) else {
+        let known = session.counted();
+        let Some((key, counter)) = known.filter(|(key, _)| token.is_signed_with(key)) else {
             return Err(self.unknown_token());
         };
-        self.check(&session, &subject.user).await?;
+        self.check(&session, &subject.user, None).await?;
         let render = |counter| counted::render(session.id, &key, counter).ok_or_else(malformed);
         let replacement = match counter - token.counter {
             ..0 => return Err(malformed()),
@@ -183,16 +227,19 @@ impl<'a> Attempt<'a> {
             behind if self.may_reuse(&session, behind) => {
                 Replacement::reused(render(counter)?, "reuse_interval")
             }
-            _ => {
-                if self.context.config.refresh.is_rotation_enabled {
-                    sessions::delete(&mut self.tx, session.id).await?;
-                    self.audit(&subject.user, Action::TokenRevoked).await?;
-                }
-                self.tx.commit().await?;
-                return Err(already_used());
-            }
+            _ => return self.end_reused(&session, &subject.user).await,
         };
         self.finish(session, subject, replacement).await
+    }
+
+    /// Somebody else may have the session's tokens; nobody shall.
+    async fn end_reused(mut self, session: &Session, user: &User) -> Result<Outcome, AuthError> {
+        if self.context.config.refresh.is_rotation_enabled {
+            sessions::delete(&mut self.tx, session.id).await?;
+            self.audit(user, Action::TokenRevoked).await?;
+        }
+        self.tx.commit().await?;
+        Err(already_used())
     }
 
     /// A second factor moves the count on by two, so that no token of before is worth the higher
@@ -212,13 +259,18 @@ impl<'a> Attempt<'a> {
     }
 
     /// What is wrong with the session, whatever the token.
-    async fn check(&mut self, session: &Session, user: &User) -> Result<(), AuthError> {
+    async fn check(
+        &mut self,
+        session: &Session,
+        user: &User,
+        token_at: Option<OffsetDateTime>,
+    ) -> Result<(), AuthError> {
         rate_limit::check_by(self.context, Bucket::TokenRefresh, &session.id.to_string())?;
         if user.is_banned(self.context.now) {
             let message = "Invalid Refresh Token: User Banned";
             return Err(AuthError::new(400, Code::UserBanned, message));
         }
-        check_valid(self.context, &mut self.tx, session, user, 400).await?;
+        check_valid(self.context, &mut self.tx, session, user, token_at, 400).await?;
         match session.oauth_client_id == self.client {
             true => Ok(()),
             false => Err(AuthError::oauth(
@@ -256,20 +308,14 @@ impl<'a> Attempt<'a> {
         replacement: Replacement,
     ) -> Result<Outcome, AuthError> {
         self.note(&session, &subject.user, &replacement).await?;
-        let mut body = issue_for(
-            self.context,
-            &mut self.tx,
-            subject,
-            &session,
-            replacement.token,
-            "token_refresh",
-        )
-        .await?;
-        body.headers = TokenHeaders {
-            session_id: Some(session.id),
-            is_rotated: Some(replacement.is_rotated),
-            reuse_cause: replacement.reuse_cause,
-        };
+        if hooks::is_token_made_elsewhere(self.context) {
+            self.tx.commit().await?;
+            return Ok(Outcome::Stored(Box::new((session, subject, replacement))));
+        }
+        let headers = replacement.headers(&session);
+        let (context, token) = (self.context, replacement.token);
+        let mut body = issue_for(context, &mut self.tx, subject, &session, token, METHOD).await?;
+        body.headers = headers;
         self.tx.commit().await?;
         Ok(Outcome::Tokens(Box::new(body)))
     }
@@ -326,11 +372,20 @@ impl Replacement {
             ..Self::rotated(token)
         }
     }
+
+    fn headers(&self, session: &Session) -> TokenHeaders {
+        TokenHeaders {
+            session_id: Some(session.id),
+            is_rotated: Some(self.is_rotated),
+            reuse_cause: self.reuse_cause,
+        }
+    }
 }
 
+/// Worth another try: a status below 500 would end the client's session (client contract S93).
 fn too_many_at_once() -> AuthError {
     AuthError::new(
-        409,
+        503,
         Code::Conflict,
         "Too many concurrent token refresh requests on the same session or refresh token",
     )

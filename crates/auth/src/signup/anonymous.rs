@@ -24,7 +24,7 @@ pub(super) async fn sign_up(context: &Context, data: Object) -> Result<Response,
     super::check_enabled(context)?;
     let new = NewUser {
         id: crate::random::uuid(),
-        aud: context.audience().to_owned(),
+        aud: context.new_audience().to_owned(),
         role: context.config.jwt.default_role.clone(),
         email: String::new(),
         phone: String::new(),

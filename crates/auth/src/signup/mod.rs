@@ -62,6 +62,7 @@ pub(crate) async fn sign_up(
     Input(params): Input<SignUpParams>,
 ) -> Result<Response, AuthError> {
     captcha::check(&context, &params.gotrue_meta_security).await?;
+    accounts::check_metadata(&Object::new(), &params.data)?;
     if params.email.is_empty() && params.phone.is_empty() {
         return anonymous::sign_up(&context, params.data).await;
     }
@@ -150,7 +151,8 @@ async fn unknown(context: &Context, applicant: &Applicant) -> Result<Response, A
             accounts::find_by_contact(context, &mut context.db().await?, contact).await?;
         return match existing {
             Some(user) => known(context, applicant, user).await,
-            None => Err(already_exists()),
+            // It belongs to an account that people cannot sign up for: of another audience, say.
+            None => repeated::answer(context, applicant, None).await,
         };
     };
     let Created { mut tx, user } = user;
@@ -207,7 +209,7 @@ async fn known(
         Contact::Phone(_) => user.is_phone_confirmed(),
     };
     if is_confirmed {
-        return repeated::answer(context, applicant, &user).await;
+        return repeated::answer(context, applicant, Some(&user)).await;
     }
     if is_autoconfirmed(context, &applicant.contact) {
         return confirm_waiting(context, applicant, user).await;

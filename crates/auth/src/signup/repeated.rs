@@ -19,12 +19,14 @@ use crate::{
 pub(super) async fn answer(
     context: &Context,
     applicant: &Applicant,
-    user: &User,
+    user: Option<&User>,
 ) -> Result<Response, AuthError> {
-    let mut tx = context.begin().await?;
-    let traits = json!({ "provider": applicant.contact.provider() });
-    audit::write(context, &mut tx, user, Action::UserRepeatedSignUp, traits).await?;
-    tx.commit().await?;
+    if let Some(user) = user {
+        let mut tx = context.begin().await?;
+        let traits = json!({ "provider": applicant.contact.provider() });
+        audit::write(context, &mut tx, user, Action::UserRepeatedSignUp, traits).await?;
+        tx.commit().await?;
+    }
     let config = &context.config;
     if config.mail.is_autoconfirmed || config.sms.is_autoconfirmed {
         return Err(already_exists());

@@ -62,7 +62,9 @@ pub(super) async fn grant(
     audit::write(context, &mut tx, &user, Action::Login, traits).await?;
     let mut body = sign_in(context, &mut tx, user, SignIn::by("password")).await?;
     tx.commit().await?;
-    if let Some(weakness) = password::weakness(context, &params.password).await? {
+    // Only told: who cannot be asked about the password keeps nobody out.
+    let weakness = password::weakness(context, &params.password).await;
+    if let Some(weakness) = weakness.inspect_err(AuthError::log).ok().flatten() {
         body.weak_password = Some(json!({
             "message": weakness.message, "reasons": weakness.reasons,
         }));

@@ -49,7 +49,9 @@ pub(super) async fn grant(context: &Context, params: PkceParams) -> Result<Token
             "code challenge does not match previously saved code verifier",
         ));
     }
-    let user = users::find(&mut tx, user_id).await?.ok_or_else(not_found)?;
+    let user = users::find(&mut tx, user_id).await?;
+    let user = user.filter(|user| user.deleted_at.is_none());
+    let user = user.ok_or_else(not_found)?;
     if user.is_banned(context.now) {
         return Err(AuthError::new(400, Code::UserBanned, "User is banned"));
     }

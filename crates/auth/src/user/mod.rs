@@ -13,9 +13,9 @@ use crate::{
     audit::{self, Action},
     config::SelfDelete,
     error::Code,
-    model::{UserBody, sessions::Aal},
+    model::{User, UserBody, sessions::Aal},
     removal,
-    request::{Context, Input, SignedIn},
+    request::{Context, Input, OnBehalf, SignedIn},
     verify,
 };
 
@@ -28,7 +28,7 @@ const RECENT: std::time::Duration = std::time::Duration::from_secs(5 * 60);
 /// `GET /user`
 pub(crate) async fn get(
     context: Context,
-    signed_in: SignedIn,
+    OnBehalf(signed_in): OnBehalf,
 ) -> Result<Json<UserBody>, AuthError> {
     if let Some(asked) = &context.asked_audience
         && *asked != signed_in.user.aud
@@ -67,15 +67,16 @@ pub(crate) async fn delete(
         }
     };
     require_highest_aal(&signed_in, 403)?;
-    let mut tx = context.begin().await?;
+    let user = &signed_in.user;
     let session = signed_in.session.as_ref();
     let is_recent = session.is_some_and(|session| context.now < session.created_at + RECENT);
     if !is_recent {
-        check_nonce(&context, &mut tx, &signed_in.user, &params.nonce).await?;
+        check_nonce(&context, user, &params.nonce).await?;
     }
-    let user = &signed_in.user;
+    let mut tx = context.begin().await?;
     audit::write(&context, &mut tx, user, Action::UserDeleted, Value::Null).await?;
-    removal::remove(&context, &mut tx, user, is_soft).await?;
+    let removed = removal::remove(&context, &mut tx, user, is_soft).await;
+    removed.map_err(|error| AuthError::database("Database error deleting user", error))?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -96,13 +97,9 @@ pub(crate) fn require_highest_aal(signed_in: &SignedIn, status: u16) -> Result<(
     }
 }
 
-/// Whether the digits of a reauthentication came along (§7.6).
-async fn check_nonce(
-    context: &Context,
-    tx: &mut plinth_project::ServiceTransaction,
-    user: &crate::model::User,
-    nonce: &str,
-) -> Result<(), AuthError> {
+/// Whether the digits of a reauthentication came along (§7.6). Not inside a transaction; what
+/// follows makes the token void.
+async fn check_nonce(context: &Context, user: &User, nonce: &str) -> Result<(), AuthError> {
     if nonce.is_empty() {
         return Err(AuthError::new(
             400,
@@ -110,10 +107,8 @@ async fn check_nonce(
             "This action requires reauthentication",
         ));
     }
-    let is_right = verify::is_nonce_right(context, user, nonce).await?;
-    let kind = crate::model::TokenKind::Reauthentication;
-    match is_right {
-        true => Ok(crate::model::one_time::void(tx, user.id, kind, context.now).await?),
+    match verify::is_nonce_right(context, user, nonce).await? {
+        true => Ok(()),
         false => Err(AuthError::new(
             422,
             Code::ReauthenticationNotValid,

@@ -76,7 +76,6 @@ async fn is_proven_by_message(context: &Context, signed_in: &SignedIn) -> Result
 /// Asks for the digits of a reauthentication where the project wants them.
 pub(super) async fn check_reauthenticated(
     context: &Context,
-    tx: &mut ServiceTransaction,
     signed_in: &SignedIn,
     nonce: &str,
 ) -> Result<(), AuthError> {
@@ -85,7 +84,7 @@ pub(super) async fn check_reauthenticated(
     if is_fresh || !context.config.password.change_needs_reauthentication {
         return Ok(());
     }
-    check_nonce(context, tx, &signed_in.user, nonce).await
+    check_nonce(context, &signed_in.user, nonce).await
 }
 
 /// Stores it. Pending links are void, and every other device has to sign in again.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{password, require_highest_aal};
 use crate::{
-    AuthError,
+    AuthError, accounts,
     audit::{self, Action},
     error::Code,
     messages,
@@ -61,14 +61,17 @@ pub(crate) async fn update(
     let (nonce, current) = (params.nonce.clone(), params.current_password.clone());
     let changes = read(&context, &signed_in.user, params).await?;
     check(&context, &signed_in, &changes, &nonce).await?;
+    check_free(&context, &signed_in.user, &changes).await?;
     let new_password = match &changes.password {
-        Some(new) => Some(password::prepare(&context, &signed_in, new, &current).await?),
+        Some(new) => {
+            // Before passwords are compared: who took over an old session could try them here.
+            password::check_reauthenticated(&context, &signed_in, &nonce).await?;
+            Some(password::prepare(&context, &signed_in, new, &current).await?)
+        }
         None => None,
     };
     let mut tx = context.begin().await?;
-    check_free(&context, &mut tx, &signed_in.user, &changes).await?;
     if let Some(new) = new_password {
-        password::check_reauthenticated(&context, &mut tx, &signed_in, &nonce).await?;
         password::set(&context, &mut tx, &signed_in, new).await?;
     }
     let user = apply(&context, &mut tx, signed_in.user.id, &changes).await?;
@@ -135,21 +138,18 @@ async fn check(
     Ok(())
 }
 
-async fn check_free(
-    context: &Context,
-    tx: &mut ServiceTransaction,
-    user: &User,
-    changes: &Changes,
-) -> Result<(), AuthError> {
-    let audience = context.audience();
+/// Not inside the transaction that follows, before which passwords are hashed: who is faster in
+/// between is found out when the change is confirmed.
+async fn check_free(context: &Context, user: &User, changes: &Changes) -> Result<(), AuthError> {
+    let mut db = context.db().await?;
     if let Some(email) = &changes.email
-        && users::is_email_taken(tx, email, audience, Some(user.id)).await?
+        && users::is_email_taken(&mut db, email, &user.aud, Some(user.id)).await?
     {
         let message = "A user with this email address has already been registered";
         return Err(AuthError::new(422, Code::EmailExists, message));
     }
     if let Some(phone) = &changes.phone
-        && users::is_phone_taken(tx, phone, audience, Some(user.id)).await?
+        && users::is_phone_taken(&mut db, phone, &user.aud, Some(user.id)).await?
     {
         let message = "A user with this phone number has already been registered";
         return Err(AuthError::new(422, Code::PhoneExists, message));
@@ -163,11 +163,14 @@ async fn apply(
     id: uuid::Uuid,
     changes: &Changes,
 ) -> Result<User, AuthError> {
-    let mut user = users::load(tx, id).await?;
+    // Two requests that change different parts of it keep both.
+    let user = users::lock(tx, id).await?;
+    let mut user = user.ok_or_else(|| AuthError::internal("Unexpected failure", "no such user"))?;
     let now = context.now;
     if let Some(data) = &changes.data {
         let mut merged = user.user_metadata.clone();
         users::merge(&mut merged, data);
+        accounts::check_metadata(&user.user_metadata, &merged)?;
         let merged = Value::Object(merged);
         user = users::update(tx, id, now, "raw_user_meta_data = $1", &[&merged])
             .await

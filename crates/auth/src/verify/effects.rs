@@ -106,17 +106,12 @@ async fn phone_change(
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
-    let (old, new) = (user.phone.clone(), user.phone_change.clone());
-    let changed = set_phone(context, tx, &user, &new).await?;
+    let changed = set_phone(context, tx, &user, &user.phone_change).await?;
     audit::write(context, tx, &changed, Action::UserModified, Value::Null).await?;
-    if !changed.email.is_empty() && !old.is_empty() {
-        let notice = Notice::PhoneChanged { old_phone: &old };
-        mail::notify(context, tx, &changed, &changed.email, notice).await;
-    }
     named(context, tx, changed).await
 }
 
-/// The number is theirs from now on.
+/// The number is theirs from now on; they are told if they had another.
 pub(crate) async fn set_phone(
     context: &Context,
     tx: &mut ServiceTransaction,
@@ -129,6 +124,11 @@ pub(crate) async fn set_phone(
     let changed = changed.map_err(taken_meanwhile)?;
     let contact = Contact::Phone(phone.to_owned());
     accounts::put_identity(tx, &changed, &contact, true, context.now).await?;
+    let old_phone = user.phone.as_str();
+    if !changed.email.is_empty() && !old_phone.is_empty() {
+        let notice = Notice::PhoneChanged { old_phone };
+        mail::notify(context, tx, &changed, &changed.email, notice).await;
+    }
     Ok(changed)
 }
 

@@ -1,7 +1,5 @@
 //! Whether a token is right: whose it is, whether it is the newest, and young enough.
 
-use std::time::Duration;
-
 use plinth_db::Queries;
 use plinth_project::ServiceTransaction;
 use time::OffsetDateTime;
@@ -105,21 +103,17 @@ fn stored<'a>(user: &'a User, kind: TokenKind, is_by_phone: bool) -> Stored<'a> 
     }
 }
 
-/// The hash of a link.
+/// What a link carries.
 pub(super) async fn check_hash(
     context: &Context,
     tx: &mut ServiceTransaction,
     purpose: Purpose,
     hash: &str,
 ) -> Result<Proven, AuthError> {
-    let found = one_time::find(tx, hash, purpose.kinds()).await?;
-    let (user_id, kind) = found.ok_or_else(expired_link)?;
-    let user = users::lock(tx, user_id).await?.ok_or_else(expired_link)?;
+    let found = one_time::lock_by_link(tx, hash, purpose.kinds()).await?;
+    let (user, kind) = found.ok_or_else(expired_link)?;
     check_banned(context, &user)?;
-    let token = stored(&user, kind, false);
-    // Whoever came first with the same link has cleared it while we waited for the row.
-    let is_right =
-        token.hash == hash && is_young(context, &token, context.config.mail.otp_lifetime);
+    let is_right = is_usable(context, &stored(&user, kind, false), false);
     match is_right {
         true => Ok(Proven {
             user,
@@ -177,11 +171,7 @@ async fn is_code_right(
             return Ok(is_right);
         }
     }
-    let lifetime = match is_by_phone {
-        true => context.config.sms.otp_lifetime,
-        false => context.config.mail.otp_lifetime,
-    };
-    if token.hash.is_empty() || !is_young(context, &token, lifetime) {
+    if !is_usable(context, &token, is_by_phone) {
         return Ok(false);
     }
     compare(context, tx, user.id, kind, &token, otp).await
@@ -216,22 +206,27 @@ pub(crate) async fn is_nonce_right(
 ) -> Result<bool, AuthError> {
     let is_by_phone = user.email.is_empty();
     let token = stored(user, TokenKind::Reauthentication, is_by_phone);
-    let lifetime = match is_by_phone {
-        true => context.config.sms.otp_lifetime,
-        false => context.config.mail.otp_lifetime,
-    };
-    if token.hash.is_empty() || !is_young(context, &token, lifetime) {
+    if !is_usable(context, &token, is_by_phone) {
         return Ok(false);
+    }
+    if is_by_phone
+        && let Some(is_right) = sms::check_at_provider(context, token.address, nonce).await?
+    {
+        return Ok(is_right);
     }
     let kind = TokenKind::Reauthentication;
     let mut db = context.db().await?;
     compare(context, &mut db, user.id, kind, &token, nonce).await
 }
 
-fn is_young(context: &Context, token: &Stored<'_>, lifetime: Duration) -> bool {
-    token
-        .sent_at
-        .is_some_and(|sent| context.now < sent + lifetime)
+/// Whether there is a token, and it is young enough.
+fn is_usable(context: &Context, token: &Stored<'_>, is_by_phone: bool) -> bool {
+    let lifetime = match is_by_phone {
+        true => context.config.sms.otp_lifetime,
+        false => context.config.mail.otp_lifetime,
+    };
+    let is_young = |sent| context.now < sent + lifetime;
+    !token.hash.is_empty() && token.sent_at.is_some_and(is_young)
 }
 
 /// Who may hold the code that was sent to this address or number.

@@ -143,3 +143,46 @@ async fn settings_may_keep_everything() {
 
     assert_eq!(api.clean_up().await, 0);
 }
+
+#[tokio::test]
+async fn sessions_with_an_end_go_three_days_after_it() {
+    let api = Api::start(&[]).await;
+    api.sign_up("ann@mail.dev", PASSWORD).await;
+    api.sign_up("bob@mail.dev", PASSWORD).await;
+    let end = api.now().unix_timestamp();
+    api.execute(&format!(
+        "update auth.sessions set not_after = to_timestamp({end})
+         where user_id = (select id from auth.users where email = 'ann@mail.dev')"
+    ))
+    .await;
+
+    api.advance(71 * HOUR);
+    api.clean_up().await;
+    assert_eq!(counts(&api).await.1, 2);
+    api.advance(2 * HOUR);
+    api.clean_up().await;
+
+    assert_eq!(counts(&api).await, (2, 1, 1), "those without an end stay");
+}
+
+#[tokio::test]
+async fn sign_ins_at_an_organisation_that_never_came_back_go_after_a_day() {
+    let api = Api::start(&[]).await;
+    let now = api.now().unix_timestamp();
+    api.execute(&format!(
+        "insert into auth.sso_providers (id)
+         values ('11111111-1111-1111-1111-111111111111');
+         insert into auth.saml_relay_states (id, sso_provider_id, request_id, created_at)
+         values (gen_random_uuid(), '11111111-1111-1111-1111-111111111111', 'r',
+                 to_timestamp({now}))"
+    ))
+    .await;
+
+    api.advance(23 * HOUR);
+    assert_eq!(api.clean_up().await, 0);
+    api.advance(2 * HOUR);
+    assert_eq!(api.clean_up().await, 1);
+
+    let left = "select count(*) from auth.sso_providers";
+    assert_eq!(api.count(left).await, 1);
+}

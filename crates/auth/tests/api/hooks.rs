@@ -1,5 +1,7 @@
 //! Calls to the user's own code (auth contract §9).
 
+mod texts;
+
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Api;
+use crate::support::{Api, sign};
 
 async fn three_devices() -> (Api, Vec<Value>) {
     let api = Api::start(&[]).await;
@@ -85,4 +85,22 @@ async fn no_body_is_needed() {
     api.call(http::Method::POST, "/logout")
         .await
         .refuses(401, "no_authorization");
+}
+
+/// Tools and hooks may make such tokens.
+#[tokio::test]
+async fn a_token_of_no_session_ends_them_all() {
+    for scope in ["", "?scope=global", "?scope=local", "?scope=others"] {
+        let (api, devices) = three_devices().await;
+        let token = sign(&json!({
+            "sub": devices[0]["user"]["id"], "role": "authenticated", "aud": "authenticated",
+            "exp": api.now().unix_timestamp() + 60,
+        }));
+
+        let path = format!("/logout{scope}");
+        let reply = api.post(&path, json!({})).bearer(&token).await;
+
+        assert_eq!(reply.status, 204, "{reply:?}");
+        assert_eq!(are_in(&api, &devices).await, [false; 3], "{scope}");
+    }
 }

@@ -1,24 +1,35 @@
 //! Mail servers with TLS.
 //!
-//! Whom to trust is the system's business and read from the environment, so the case in which the
-//! server is trusted runs in a process of its own.
+//! Whom to trust is the system's business and read from the environment, so cases in which the
+//! server is trusted run in a process of their own.
 
-use std::{env, fs, path::Path, process::Command, sync::Arc};
+use std::{
+    env, fs,
+    io::ErrorKind,
+    net::Ipv4Addr,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
 
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 use serde_json::json;
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::support::{Api, Behaviour, MailServer};
 
 /// The folder with the server's certificate and key.
 const FOLDER: &str = "PLINTH_TEST_MAIL_TLS";
+/// The host that the certificate is for.
+const HOST: &str = "PLINTH_TEST_MAIL_HOST";
+const IMPLICIT_TLS_PORT: u16 = 465;
 
-fn make_certificate(folder: &Path) {
-    let pair = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+fn make_certificate(folder: &Path, host: &str) {
+    let pair = rcgen::generate_simple_self_signed(vec![host.to_owned()])
         .expect("a self-signed certificate");
     fs::write(folder.join("cert.pem"), pair.cert.pem()).expect("written");
     fs::write(folder.join("key.pem"), pair.signing_key.serialize_pem()).expect("written");
@@ -37,20 +48,19 @@ fn acceptor(folder: &Path) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-async fn server(folder: &Path) -> MailServer {
-    MailServer::start(Behaviour {
+fn behaviour(folder: &Path) -> Behaviour {
+    Behaviour {
         asks_for_password: true,
         tls: Some(acceptor(folder)),
         ..Behaviour::default()
-    })
-    .await
+    }
 }
 
-async fn service(server: &MailServer) -> Api {
+async fn service(host: &str, server: &MailServer) -> Api {
     Api::start(&[
         ("auth.email.enable_confirmations", "true"),
         ("auth.email.smtp.enabled", "true"),
-        ("auth.email.smtp.host", "localhost"),
+        ("auth.email.smtp.host", host),
         ("auth.email.smtp.port", &server.port.to_string()),
         ("auth.email.smtp.admin_email", "office@site.test"),
         ("auth.email.smtp.user", "me"),
@@ -62,9 +72,9 @@ async fn service(server: &MailServer) -> Api {
 #[tokio::test]
 async fn a_certificate_that_nobody_vouches_for_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    make_certificate(folder.path());
-    let server = server(folder.path()).await;
-    let api = service(&server).await;
+    make_certificate(folder.path(), "localhost");
+    let server = MailServer::start(behaviour(folder.path())).await;
+    let api = service("localhost", &server).await;
 
     let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
     let reply = api.post("/signup", body).await;
@@ -78,20 +88,17 @@ async fn a_certificate_that_nobody_vouches_for_is_refused() {
     );
 }
 
-#[test]
-fn a_server_that_is_trusted_gets_mails_and_the_password_in_tls() {
+/// Runs a test of this file in a process that trusts whoever has a certificate for `host`.
+fn pass_with_trust(test: &str, host: &str) {
     let folder = tempfile::tempdir().expect("a folder");
-    make_certificate(folder.path());
+    make_certificate(folder.path(), host);
 
+    let test = format!("mail_tls::{test}");
     let output = Command::new(env::current_exe().expect("this program"))
-        .args([
-            "--exact",
-            "mail_tls::with_trust",
-            "--ignored",
-            "--nocapture",
-        ])
+        .args(["--exact", &test, "--ignored", "--nocapture"])
         .env("SSL_CERT_FILE", folder.path().join("cert.pem"))
         .env(FOLDER, folder.path())
+        .env(HOST, host)
         .output()
         .expect("this program runs");
 
@@ -100,14 +107,14 @@ fn a_server_that_is_trusted_gets_mails_and_the_password_in_tls() {
     assert!(told.contains("1 passed"), "{told}\n{errors}");
 }
 
-#[tokio::test]
-#[ignore = "run by the test above, which says whom to trust"]
-async fn with_trust() {
-    let Some(folder) = env::var_os(FOLDER) else {
-        return;
-    };
-    let server = server(Path::new(&folder)).await;
-    let api = service(&server).await;
+/// What [`pass_with_trust`] said; nothing where somebody runs ignored tests by hand.
+fn told() -> Option<(PathBuf, String)> {
+    let folder = env::var_os(FOLDER)?;
+    Some((folder.into(), env::var(HOST).ok()?))
+}
+
+async fn check_that_mail_arrives_in_tls(host: &str, server: &MailServer) {
+    let api = service(host, server).await;
 
     let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
     api.post("/signup", body).await.ok();
@@ -117,4 +124,55 @@ async fn with_trust() {
     assert!(mails[0].is_in_tls);
     assert_eq!(mails[0].to, ["ann@mail.dev"]);
     assert_eq!(mails[0].login, Some(("me".to_owned(), "geheim".to_owned())));
+}
+
+#[test]
+fn a_server_that_is_trusted_gets_mails_and_the_password_in_tls() {
+    pass_with_trust("with_trust", "localhost");
+}
+
+#[tokio::test]
+#[ignore = "run by the test above, which says whom to trust"]
+async fn with_trust() {
+    let Some((folder, host)) = told() else {
+        return;
+    };
+    let server = MailServer::start(behaviour(&folder)).await;
+    check_that_mail_arrives_in_tls(&host, &server).await;
+}
+
+/// Only privileged programs may listen there, so elsewhere this shows nothing.
+#[test]
+fn on_port_465_there_is_nothing_before_tls() {
+    // An address of its own, so that two runs do not meet.
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let host = Ipv4Addr::new(127, 4, high, low.clamp(1, 254));
+    pass_with_trust("with_trust_from_the_first_byte", &host.to_string());
+}
+
+#[tokio::test]
+#[ignore = "run by the test above, which says whom to trust"]
+async fn with_trust_from_the_first_byte() {
+    let Some((folder, host)) = told() else {
+        return;
+    };
+    let listener = match TcpListener::bind((host.as_str(), IMPLICIT_TLS_PORT)).await {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => return,
+        listener => listener.expect("a free port"),
+    };
+    let server = MailServer::over(
+        listener,
+        Behaviour {
+            begins_with_tls: true,
+            ..behaviour(&folder)
+        },
+    );
+
+    check_that_mail_arrives_in_tls(&host, &server).await;
+
+    let heard = server.heard();
+    assert!(
+        heard.iter().all(|line| !line.starts_with("STARTTLS")),
+        "{heard:?}"
+    );
 }

@@ -2,7 +2,9 @@
 
 mod admin;
 mod admin_list;
+mod attacks;
 mod audit;
+mod bearer;
 mod captcha;
 mod cleanup;
 mod discovery;
@@ -24,10 +26,13 @@ mod password_grant;
 mod passwords;
 mod pkce;
 mod recover;
+mod redirects;
 mod refresh;
+mod sessions;
 mod sign_up;
 mod sms;
 mod support;
 mod system;
+mod triggers;
 mod user;
 mod verify;

@@ -3,6 +3,8 @@
 mod admin;
 mod app;
 mod enrol;
+mod low_aal;
+mod names;
 mod phone;
 mod remove;
 mod security_key;

@@ -150,8 +150,47 @@ async fn nothing_that_is_stored_opens_the_account() {
         .value("select to_jsonb(confirmation_token) from auth.users", &[])
         .await;
     assert_ne!(stored, mail.otp());
-    // What a link carries is stored: whoever reads the database reads everything anyway. But
-    // digits cannot be read from it, nor used in their place.
     let stored = stored.as_str().expect("text").to_owned();
     verify(&api, &stored).await.refuses(403, "otp_expired");
+    // What a link carries is stored: whoever reads the database reads everything anyway. But it is
+    // none of the digits.
+    let link = api.link_token("confirmation_token").await;
+    verify(&api, &link).await.refuses(403, "otp_expired");
+}
+
+/// Whoever knows the address could try all digits as links, and nobody would know whose they are
+/// meant to be.
+#[tokio::test]
+async fn a_link_cannot_be_made_from_address_and_digits() {
+    let api = asked(&[CONFIRM]).await;
+    let mail = api.mail_to("ann@mail.dev").await;
+    let text = format!("ann@mail.dev{}", mail.otp());
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA224, text.as_bytes());
+    let guessed = data_encoding::HEXLOWER.encode(digest.as_ref());
+
+    let body = json!({ "type": "signup", "token_hash": guessed });
+    api.post("/verify", body).await.refuses(403, "otp_expired");
+    let link = format!("/verify?type=signup&token={guessed}");
+    let reply = api.get(&link).without_key().await;
+    assert!(reply.location().contains("error_code=otp_expired"));
+    assert_ne!(mail.token_hash(), guessed);
+    assert_eq!(mail.token_hash().len(), guessed.len());
+    let body = json!({ "type": "signup", "token_hash": mail.token_hash() });
+    api.post("/verify", body).await.ok();
+}
+
+/// Also with rows that GoTrue wrote, in which the two are the same.
+#[tokio::test]
+async fn a_code_for_a_telephone_confirms_no_address() {
+    let api = asked(&[CONFIRM]).await;
+    let link = api.link_token("confirmation_token").await;
+    api.execute("update auth.one_time_tokens set relates_to = '15551234567'")
+        .await;
+
+    for kind in ["signup", "email", "invite"] {
+        let body = json!({ "type": kind, "token_hash": link });
+        api.post("/verify", body).await.refuses(403, "otp_expired");
+    }
+    let confirmed = "select count(*) from auth.users where email_confirmed_at is not null";
+    assert_eq!(api.count(confirmed).await, 0);
 }

@@ -117,3 +117,18 @@ async fn what_is_wrong_with_a_request_is_said() {
         .await
         .refuses(422, "email_provider_disabled");
 }
+
+#[tokio::test]
+async fn links_may_be_switched_off_while_passwords_stay() {
+    let api = Api::start(&[("plinth.auth.email.magic_link", "false")]).await;
+    api.sign_up("ann@mail.dev", "correct horse").await;
+    let body = json!({ "email": "ann@mail.dev" });
+
+    for path in ["/otp", "/magiclink"] {
+        let reply = api.post(path, body.clone()).await;
+        reply.refuses(422, "email_provider_disabled");
+    }
+    assert!(api.mails().await.is_empty());
+    api.post("/recover", body).await.ok();
+    assert_eq!(api.mail_to("ann@mail.dev").await.template(), "recovery");
+}

@@ -146,3 +146,45 @@ async fn both_halves_are_needed() {
         .await
         .refuses(404, "flow_state_not_found");
 }
+
+#[tokio::test]
+async fn a_change_of_address_is_such_a_flow_too() {
+    let api = Api::start(&[("auth.email.double_confirm_changes", "false")]).await;
+    let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+    let body = json!({
+        "email": "new@mail.dev",
+        "code_challenge": CHALLENGE, "code_challenge_method": "s256",
+    });
+    api.put("/user", body).session(&tokens).await.ok();
+    let mail = api.mail_to("new@mail.dev").await;
+    assert!(mail.token_hash().starts_with("pkce_"));
+
+    let reply = api.get(&mail.link()).without_key().await;
+    let (_, code) = reply.location().split_once("?code=").expect("a code");
+    let tokens = exchange(&api, code, VERIFIER).await.ok();
+
+    assert_eq!(method(&tokens), "email_change");
+    assert_eq!(tokens["user"]["email"], "new@mail.dev");
+}
+
+#[tokio::test]
+async fn a_link_whose_flow_is_gone_is_told_so_and_not_used_up() {
+    let api = signed_up().await;
+    let mail = api.mail_to("ann@mail.dev").await;
+    api.execute("create table public.kept as table auth.flow_state; delete from auth.flow_state")
+        .await;
+
+    let reply = api.get(&mail.link()).without_key().await;
+
+    assert_eq!(reply.status, 303, "{reply:?}");
+    let said = "error=invalid_request&error_code=flow_state_not_found&\
+                error_description=No+associated+flow+state+found";
+    let expected = format!("http://localhost:3000?{said}#{said}&sb=");
+    assert_eq!(reply.location(), expected);
+    let confirmed = "select count(*) from auth.users where email_confirmed_at is not null";
+    assert_eq!(api.count(confirmed).await, 0);
+    api.execute("insert into auth.flow_state table public.kept")
+        .await;
+    let code = code(&api).await;
+    exchange(&api, &code, VERIFIER).await.ok();
+}

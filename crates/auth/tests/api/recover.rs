@@ -1,5 +1,7 @@
 //! `POST /recover`, `POST /resend`, `GET /reauthenticate` (auth contract §2.6).
 
+mod phone;
+
 use std::time::Duration;
 
 use serde_json::json;

@@ -1,5 +1,10 @@
 //! `POST /token?grant_type=refresh_token` (auth contract §3.3): rotation, reuse, and many at once.
 
+mod counted;
+mod rules;
+mod slow_hook;
+mod upgraded;
+
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};

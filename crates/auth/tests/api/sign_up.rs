@@ -1,5 +1,7 @@
 //! `POST /signup` (auth contract §2.2): its table of cases and its errors.
 
+mod phone;
+
 use serde_json::{Value, json};
 
 use crate::support::{Api, claims};
@@ -311,4 +313,36 @@ async fn many_who_sign_up_at_once_with_one_address_get_one_account() {
     assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
     assert_eq!(api.count("select count(*) from auth.identities").await, 1);
+}
+
+/// Whoever invited them may have written down what a stranger must not see.
+#[tokio::test]
+async fn an_invited_person_who_signs_up_is_told_nothing_of_the_invitation() {
+    let api = Api::start(&[CONFIRM, ("auth.email.max_frequency", "0s")]).await;
+    let body = json!({ "email": "ann@mail.dev", "data": { "salary": 1 } });
+    let invited = api.post("/invite", body).service_role().await.ok();
+
+    let user = api.post("/signup", ann()).await.ok();
+
+    assert_eq!(user["id"], invited["id"]);
+    assert_eq!(user["user_metadata"], json!({}));
+    assert_eq!(user["identities"], json!([]));
+    assert_eq!(api.mail_to("ann@mail.dev").await.template(), "confirmation");
+    let kept = "select raw_user_meta_data from auth.users";
+    assert_eq!(api.value(kept, &[]).await, json!({ "salary": 1 }));
+}
+
+#[tokio::test]
+async fn addresses_neither_sign_up_nor_in_where_they_are_switched_off() {
+    let api = Api::start(&[("auth.email.enable_signup", "false")]).await;
+
+    api.post("/signup", ann()).await.refuses_with(
+        400,
+        "email_provider_disabled",
+        "Email signups are disabled",
+    );
+    api.post("/token?grant_type=password", ann())
+        .await
+        .refuses(422, "email_provider_disabled");
+    assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }

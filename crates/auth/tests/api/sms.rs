@@ -364,3 +364,44 @@ async fn whatsapp_needs_a_provider_that_can() {
     }
     assert!(remote.asked().is_empty());
 }
+
+/// The provider makes the code, so only the provider knows it.
+#[tokio::test]
+async fn a_code_that_the_provider_made_reauthenticates() {
+    let remote = Remote::start(201, r#"{"sid":"VE1","status":"pending"}"#).await;
+    let more = [
+        ("auth.email.secure_password_change", "true"),
+        ("auth.jwt_expiry", "604800"),
+    ];
+    let api = with_provider(&remote, TWILIO_VERIFY, &more).await;
+    let body = json!({
+        "phone": "15551234567", "phone_confirm": true, "password": "correct horse",
+    });
+    api.post("/admin/users", body.clone())
+        .service_role()
+        .await
+        .ok();
+    let tokens = api.post("/token?grant_type=password", body).await.ok();
+    api.advance(Duration::from_secs(2 * 24 * 3600));
+    api.get("/reauthenticate").session(&tokens).await.ok();
+    let change = || {
+        let body = json!({ "password": "another horse", "nonce": "123456" });
+        api.put("/user", body).session(&tokens)
+    };
+
+    change().await.refuses(422, "reauthentication_not_valid");
+    remote.answer(
+        200,
+        "application/json",
+        r#"{"sid":"VE1","status":"approved","to":"+15551234567","channel":"sms","valid":true}"#,
+    );
+    change().await.ok();
+
+    let asked = remote.asked();
+    let last = asked.last().expect("a question");
+    assert!(last.path.contains("/VerificationCheck"), "{last:?}");
+    assert!(
+        last.form()
+            .contains(&("Code".to_owned(), "123456".to_owned()))
+    );
+}

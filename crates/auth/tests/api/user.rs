@@ -1,5 +1,8 @@
 //! `/user` and what belongs to it (auth contract §2.7, §7.4).
 
+mod credentials;
+mod phone;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

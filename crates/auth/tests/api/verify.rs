@@ -189,3 +189,40 @@ async fn a_banned_person_is_not_let_in() {
     let body = json!({ "type": "signup", "email": "ann@mail.dev", "token": code });
     api.post("/verify", body).await.refuses(403, "user_banned");
 }
+
+/// A change of address takes two links; the first has nothing to give yet.
+#[tokio::test]
+async fn the_first_of_two_links_ends_with_a_message() {
+    let said = "message=Confirmation+link+accepted.+Please+proceed+to+confirm+link+sent+to+the+\
+                other+email";
+    let challenge = json!({
+        "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        "code_challenge_method": "s256",
+    });
+    for (more, query, next) in [
+        (json!({}), String::new(), "#access_token="),
+        (challenge, format!("?{said}"), "?code="),
+    ] {
+        let api = asked(&[CONFIRM], "", json!({})).await;
+        let token = fragment(follow(&api).await.location())["access_token"].clone();
+        let mut change = more;
+        change["email"] = "new@mail.dev".into();
+        let token = token.as_str().expect("a token");
+        api.put("/user", change).bearer(token).await.ok();
+
+        let link = api.mail_to("new@mail.dev").await.link();
+        let first = api.get(&link).without_key().await;
+
+        assert_eq!(first.status, 303, "{first:?}");
+        let expected = format!("http://localhost:3000{query}#{said}&sb=");
+        assert_eq!(first.location(), expected);
+        let user = api.get("/user").bearer(token).await.ok();
+        assert_eq!(user["email"], "ann@mail.dev");
+        let second = follow(&api).await;
+        let location = second.location();
+        let expected = format!("http://localhost:3000{next}");
+        assert!(location.starts_with(&expected), "{location}");
+        let user = api.get("/user").bearer(token).await.ok();
+        assert_eq!(user["email"], "new@mail.dev");
+    }
+}

@@ -54,6 +54,11 @@ impl Entrance {
         let addresses = Addresses::choose(&folder, &settings, args, form)?;
         let mut gateway = GatewayConfig::from_settings(&settings);
         gateway.open_metrics = form == Form::Development && addresses.is_loopback();
+        if form == Form::Production && gateway.public_url.is_none() && !addresses.is_loopback() {
+            tracing::warn!(
+                "plinth.public_url is not set: links in mails lead to the IP address of this machine"
+            );
+        }
         let stored_url = settings
             .secret("plinth.database.url")
             .map(|url| url.expose().to_owned());

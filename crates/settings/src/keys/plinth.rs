@@ -18,7 +18,8 @@ pub(super) const KEYS: &[Key] = &[
     ),
     optional_url(
         "plinth.public_url",
-        "URL under which the outside world reaches Plinth.",
+        "URL under which the outside world reaches Plinth; by default api.external_url, else the \
+         IP address of this machine.",
     ),
     networks(
         "plinth.trusted_proxies",

@@ -59,7 +59,7 @@ pub(super) const KEYS: &[Key] = &[
     flag(
         "plinth.auth.sessions.single_per_user",
         false,
-        "End a user's other sessions at each sign-in.",
+        "Let users have one session; older ones end at their next refresh.",
     ),
     list(
         "plinth.auth.sessions.tags",

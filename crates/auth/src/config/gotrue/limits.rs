@@ -9,6 +9,8 @@ pub(super) fn read(v: &mut Variables) -> RateLimits {
     let client_header = v.read("RATE_LIMIT_HEADER", "a header's name", |name| {
         HeaderName::from_bytes(name.as_bytes()).ok()
     });
+    let trusts_special = v.flag("SECURITY_SB_FORWARDED_FOR_ENABLED", false);
+    let special = trusts_special.then(|| HeaderName::from_static("sb-forwarded-for"));
     let mut sent = |name: &str| {
         v.read(name, rate::EXPECTED, rate::parse)
             .unwrap_or_else(|| Rate::in_each_hour(30.0))
@@ -16,7 +18,7 @@ pub(super) fn read(v: &mut Variables) -> RateLimits {
     let (email_sent, sms_sent) = (sent("RATE_LIMIT_EMAIL_SENT"), sent("RATE_LIMIT_SMS_SENT"));
     let mut five_minutes = |name: &str, default| Rate::per_five_minutes(v.decimal(name, default));
     RateLimits {
-        client_header,
+        client_header: client_header.or(special),
         otp: five_minutes("RATE_LIMIT_OTP", 30.0),
         token_refresh: five_minutes("RATE_LIMIT_TOKEN_REFRESH", 150.0),
         verify: five_minutes("RATE_LIMIT_VERIFY", 30.0),

@@ -169,7 +169,7 @@ fn misspelt_names_are_told_and_inert_ones_are_not() {
     let warnings = load(&[
         ("GOTRUE_JWT_EXPP", "1"),
         ("GOTRUE_WHATEVER_THIS_IS", "1"),
-        ("GOTRUE_LOG_LEVEL", "debug"),
+        ("GOTRUE_METRICS_ENABLED", "true"),
         ("GOTRUE_DB_DRIVER", "postgres"),
         ("GOTRUE_SAML_ENABLED", "true"),
         ("GOTRUE_EXTERNAL_WEB3_SOLANA_ENABLED", "false"),
@@ -186,4 +186,36 @@ fn misspelt_names_are_told_and_inert_ones_are_not() {
             "GOTRUE_WHATEVER_THIS_IS is unknown and ignored",
         ]
     );
+}
+
+#[test]
+fn what_is_ignored_is_told_unless_it_makes_no_difference() {
+    let told = |name: &str, value: &str| !load(&[(name, value)]).warnings.is_empty();
+    for (name, harmless, other) in [
+        ("GOTRUE_LOG_LEVEL", "info", "debug"),
+        ("GOTRUE_LOG_FILE", "", "/var/log/auth"),
+        ("GOTRUE_JWT_VALID_METHODS", "", "RS256"),
+        ("GOTRUE_MAILER_TEMPLATE_MAX_AGE", "10m", "1h"),
+        (
+            "GOTRUE_MAILER_EMAIL_VALIDATION_SERVICE_URL",
+            "",
+            "https://a.test",
+        ),
+        ("GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED", "false", "true"),
+        ("GOTRUE_RELOADING_NOTIFY_ENABLED", "false", "true"),
+    ] {
+        assert!(!told(name, harmless), "{name}={harmless}");
+        assert!(told(name, other), "{name}={other}");
+    }
+}
+
+#[test]
+fn clients_are_counted_by_a_header_that_is_trusted() {
+    let header = |variables: &[(&str, &str)]| load(variables).auth.rates.client_header;
+    let special = ("GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED", "true");
+    let named = ("GOTRUE_RATE_LIMIT_HEADER", "X-Real-IP");
+
+    assert_eq!(header(&[]), None);
+    assert_eq!(header(&[special]).expect("a header"), "sb-forwarded-for");
+    assert_eq!(header(&[special, named]).expect("a header"), "x-real-ip");
 }

@@ -27,24 +27,36 @@ const INERT: &[&str] = &[
     "DB_MIGRATIONS_PATH",
     "INDEX_WORKER_",
     "JWT_ADMIN_GROUP_NAME",
-    "JWT_VALID_METHODS",
-    "LOG_",
-    "LOGGING_",
     "MAILER_EMAIL_BACKGROUND_SENDING",
-    "MAILER_EMAIL_VALIDATION_SERVICE_",
-    "MAILER_TEMPLATE_",
     "METRICS_",
     "OPERATOR_TOKEN",
-    "PASSWORD_HIBP_BLOOM_",
     "PROFILER_",
     "RATE_LIMIT_SSO",
     "RATE_LIMIT_WEB3",
-    "RELOADING_",
     "SAML_",
     "EXTERNAL_WEB3_",
     "EXPERIMENTAL_SCIM_",
     "SMTP_LOGGING_ENABLED",
     "TRACING_",
+];
+
+/// What would change something in GoTrue and changes nothing here, each with the value at which
+/// that makes no difference; who says otherwise is told.
+const IGNORED: &[(&str, &str)] = &[
+    ("JWT_VALID_METHODS", ""),
+    ("LOG_LEVEL", "info"),
+    ("LOG_", ""),
+    ("LOGGING_", ""),
+    ("MAILER_EMAIL_VALIDATION_SERVICE_", ""),
+    ("MAILER_TEMPLATE_MAX_SIZE", "1000000"),
+    ("MAILER_TEMPLATE_MAX_AGE", "10m"),
+    ("MAILER_TEMPLATE_RETRY_INTERVAL", "10s"),
+    ("MAILER_TEMPLATE_RELOADING_ENABLED", "false"),
+    ("MAILER_TEMPLATE_RELOADING_MAX_IDLE", "20m"),
+    ("PASSWORD_HIBP_BLOOM_ENABLED", "false"),
+    ("PASSWORD_HIBP_BLOOM_ITEMS", "100000"),
+    ("PASSWORD_HIBP_BLOOM_FALSE_POSITIVES", "0.0000099"),
+    ("RELOADING_", "false"),
 ];
 
 /// Parts of GoTrue that are not here yet: who switches one on is told.
@@ -253,6 +265,10 @@ impl Variables {
             };
             if NOT_YET.contains(&bare) && value.parse() != Ok(false) {
                 warnings.push(format!("{name}: this plinth does not have that yet"));
+            } else if let Some(harmless) = ignored_unless(bare) {
+                if value != harmless {
+                    warnings.push(format!("{name}: this plinth ignores it"));
+                }
             } else if !self.asked.contains(name) && !is_inert(bare) {
                 warnings.push(self.unknown(name));
             }
@@ -277,8 +293,20 @@ fn whole(text: &str) -> Option<u32> {
 }
 
 fn is_inert(bare: &str) -> bool {
-    INERT.iter().any(|name| match name.ends_with('_') {
+    INERT.iter().any(|name| is_named(bare, name))
+}
+
+/// The value at which an ignored variable makes no difference.
+fn ignored_unless(bare: &str) -> Option<&'static str> {
+    let mut ignored = IGNORED.iter();
+    let (_, harmless) = ignored.find(|(name, _)| is_named(bare, name))?;
+    Some(*harmless)
+}
+
+/// By its whole name, or by what it begins with.
+fn is_named(bare: &str, name: &str) -> bool {
+    match name.ends_with('_') {
         true => bare.starts_with(name),
-        false => bare == *name,
-    })
+        false => bare == name,
+    }
 }

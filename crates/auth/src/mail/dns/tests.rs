@@ -3,7 +3,7 @@
 use super::*;
 
 /// Answers every question with these answers in turn: the response code, and the record's data.
-async fn server(answers: Vec<(u8, Option<&'static [u8]>)>) -> Resolver {
+pub(in crate::mail) async fn server(answers: Vec<(u8, Option<&'static [u8]>)>) -> Resolver {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
     let address = socket.local_addr().expect("an address");
     tokio::spawn(async move {

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{COLUMNS, User, UserBody};
-use crate::model::{Belongings, Object, Session, sessions};
+use crate::model::{Belongings, Object, Session, identities::SPEAKS_FOR_ADDRESS, sessions};
 
 /// The one instance there is.
 const INSTANCE: Uuid = Uuid::nil();
@@ -169,6 +169,7 @@ pub(crate) async fn is_email_taken(
            select 1 from auth.identities i
            join auth.users u on u.id = i.user_id
            where i.email = $1 and u.aud = $2 and not u.is_sso_user and u.id is distinct from $3
+             and {SPEAKS_FOR_ADDRESS}
          ) as is_taken"
     );
     let row = db.query_opt(&sql, &[&email, &aud, &except]).await?;

@@ -83,23 +83,23 @@ async fn find_owner(
     }
 }
 
-/// Accounts with an identity of this linking domain and one of these addresses. An address that
-/// neither the identity's provider nor the account itself stands for proves nothing: anybody can
-/// write somebody else's into a profile.
+/// Accounts with an identity of this linking domain and one of these addresses.
 async fn owners_by_identity(
     context: &Context,
     db: &mut impl Queries,
     domain: &str,
     emails: &[&str],
 ) -> Result<Vec<Uuid>, DbError> {
-    let sql = "select distinct i.provider, i.user_id
-               from auth.identities i
-               join auth.users u on u.id = i.user_id
-               where i.email = any ($1)
-                 and (i.identity_data ->> 'email_verified' = 'true' or lower(u.email) = i.email)";
+    let sql = format!(
+        "select distinct i.provider, i.user_id
+         from auth.identities i
+         join auth.users u on u.id = i.user_id
+         where i.email = any ($1) and {}",
+        identities::SPEAKS_FOR_ADDRESS
+    );
     let linking = &context.config.external.linking;
     let mut owners = Vec::new();
-    for row in db.query(sql, &[&emails]).await? {
+    for row in db.query(&sql, &[&emails]).await? {
         let provider: String = row.try_get("provider")?;
         if linking.of(&provider) == domain {
             owners.push(row.try_get("user_id")?);

@@ -60,19 +60,25 @@ pub(super) async fn remove_unproven(
     identity: &Identity,
     visitor: &Visitor<'_>,
 ) -> Result<User, DbError> {
-    let others: Vec<Identity> = identities::list(db, user.id)
-        .await?
-        .into_iter()
-        .filter(|other| other.id != identity.id)
-        .collect();
-    for other in &others {
-        identities::delete(db, other.id).await?;
+    let mut doors = u64::from(user.has_password()) + u64::from(!user.phone.is_empty());
+    let sql = "delete from auth.identities where user_id = $1 and id <> $2";
+    doors += db.execute(sql, &[&user.id, &identity.id]).await?;
+    for sql in [
+        "delete from auth.webauthn_credentials where user_id = $1",
+        "delete from auth.mfa_factors where user_id = $1",
+    ] {
+        doors += db.execute(sql, &[&user.id]).await?;
     }
-    if user.has_password() || !others.is_empty() {
+    // Sessions of who has no other way in are the visitor's own.
+    if doors > 0 {
         sessions::delete_all_but(db, user.id, None).await?;
     }
+    // What is under way may end in another's address or number.
+    one_time::clear_all(db, user.id, context.now).await?;
     let metadata = Value::Object(visitor.profile.identity_data());
-    let columns = "encrypted_password = null, raw_user_meta_data = $1";
+    let columns = "encrypted_password = null, raw_user_meta_data = $1, phone = null,
+                   phone_confirmed_at = null, phone_change = '', email_change = '',
+                   email_change_confirm_status = 0";
     let user = users::update(db, user.id, context.now, columns, &[&metadata]).await?;
     identities::recompute_providers(db, &user, context.now).await
 }

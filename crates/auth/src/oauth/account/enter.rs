@@ -116,7 +116,7 @@ fn new_user(context: &Context, visitor: &Visitor<'_>, email: String) -> NewUser 
     let domain = context.config.external.linking.of(visitor.provider);
     NewUser {
         id: crate::random::uuid(),
-        aud: context.audience().to_owned(),
+        aud: context.new_audience().to_owned(),
         role: context.config.jwt.default_role.clone(),
         email,
         phone: String::new(),

@@ -8,7 +8,7 @@ use crate::{
     AuthError,
     audit::{self, Action},
     error::Code,
-    model::{TokenKind, User, one_time, users},
+    model::{TokenKind, User, one_time},
     request::Context,
 };
 
@@ -21,15 +21,14 @@ pub(in crate::oauth) async fn find_invited(
     if token.contains('\0') {
         return Ok(None);
     }
-    let Some((id, _)) = one_time::find(db, token, &[TokenKind::Confirmation]).await? else {
+    let kinds = &[TokenKind::Confirmation];
+    let Some((user, _)) = one_time::lock_by_link(db, token, kinds).await? else {
         return Ok(None);
     };
-    let user = users::lock(db, id).await?;
     let lifetime = context.config.mail.otp_lifetime;
-    Ok(user.filter(|user| {
-        let sent = user.confirmation_sent_at;
-        sent.is_some_and(|sent| context.now < sent + lifetime)
-    }))
+    let sent = user.confirmation_sent_at;
+    let is_young = sent.is_some_and(|sent| context.now < sent + lifetime);
+    Ok((user.invited_at.is_some() && is_young).then_some(user))
 }
 
 /// Lets in who was invited, if the provider knows them by the invited address.

@@ -68,23 +68,24 @@ pub(super) async fn trust(context: &Context, params: &IdTokenParams) -> Result<T
     if params.provider.starts_with(custom::PREFIX) {
         return trust_custom(context, &params.provider).await;
     }
-    match find_built_in(context, params) {
+    let named = table::find(&params.provider);
+    match named.or_else(|| find_by_issuer(context, &params.issuer)) {
         Some(spec) => trust_built_in(context, spec, params),
         None => trust_issuer(context, params),
     }
 }
 
-fn find_built_in(context: &Context, params: &IdTokenParams) -> Option<&'static Spec> {
-    let named = table::find(&params.provider);
-    let keycloak = context.config.external.providers.get("keycloak");
-    let is_keycloak = keycloak
-        .and_then(base_url)
-        .is_some_and(|url| url == params.issuer);
-    let found = named.or_else(|| match is_keycloak {
-        true => table::find("keycloak"),
-        false => table::find_by_issuer(&params.issuer),
-    });
-    found.filter(|spec| BROUGHT.contains(&spec.name))
+/// The built-in provider that this is the issuer of. Its tokens are taken for the clients that the
+/// settings name, never for one that the caller does, however many issuers are listed.
+fn find_by_issuer(context: &Context, issuer: &str) -> Option<&'static Spec> {
+    let providers = &context.config.external.providers;
+    let configured = providers
+        .iter()
+        .find(|(_, config)| base_url(config).is_some_and(|url| url == issuer));
+    let configured = configured
+        .and_then(|(name, _)| table::find(name))
+        .filter(|spec| spec.id_token.is_some());
+    configured.or_else(|| table::find_by_issuer(issuer))
 }
 
 fn trust_built_in(
@@ -95,7 +96,8 @@ fn trust_built_in(
     let external = &context.config.external;
     let off = ProviderConfig::default();
     let config = external.providers.get(spec.name).unwrap_or(&off);
-    let Some(rules) = &spec.id_token else {
+    let brought = spec.id_token.as_ref();
+    let Some(rules) = brought.filter(|_| BROUGHT.contains(&spec.name)) else {
         return Err(not_allowed(&params.provider));
     };
     let issuer = built_in_issuer(rules, config, &params.id_token)?;

@@ -52,7 +52,9 @@ async fn a_code_that_was_sent_raises_the_session() {
     let factor = enrol_phone(&api, &session, "phone").await.ok();
     assert_eq!(
         factor,
-        json!({ "id": factor["id"], "type": "phone", "friendly_name": "phone", "phone": PHONE })
+        json!({
+            "id": factor["id"], "type": "phone", "friendly_name": "phone", "phone": "15551234567",
+        })
     );
 
     let asked = challenge(&api, &session, &factor).await;

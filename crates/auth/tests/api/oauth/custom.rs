@@ -375,3 +375,26 @@ async fn id_tokens_may_be_brought() {
         .await
         .refuses(400, "provider_disabled");
 }
+
+#[tokio::test]
+async fn people_come_back_to_the_address_that_the_settings_name() {
+    let elsewhere = (
+        "plinth.auth.custom_providers.external_url",
+        "https://login.site.test/auth/v1/",
+    );
+    let (api, idp) = openid(&[elsewhere]).await;
+    create(&api, oauth2_body(&idp)).await;
+    idp.answer("/token", json!({ "access_token": "a" }))
+        .answer("/userinfo", json!({ "sub": "1", "email": "ann@mail.dev" }));
+    let expected = "https://login.site.test/auth/v1/callback";
+
+    let reply = api
+        .get("/authorize?provider=custom:old")
+        .without_key()
+        .await;
+    assert_eq!(landing(&reply, 302).query("redirect_uri"), expected);
+    sign_in(&api, "custom:old").await;
+
+    let exchange = &idp.seen("/token")[0];
+    assert_eq!(exchange.field("redirect_uri"), Some(expected));
+}

@@ -350,10 +350,7 @@ async fn an_invitation_may_be_accepted_through_a_provider() {
     idp.github(7, "Ann@mail.dev", true);
     let invited = api.post("/invite", json!({ "email": "ann@mail.dev" }));
     let invited = invited.service_role().await.ok();
-    let token = api
-        .value("select to_jsonb(confirmation_token) from auth.users", &[])
-        .await;
-    let token = token.as_str().expect("a token").to_owned();
+    let token = api.link_token("confirmation_token").await;
 
     idp.github(8, "other@mail.dev", true);
     let landed = visit(&api, &format!("provider=github&invite_token={token}")).await;
@@ -389,16 +386,39 @@ async fn an_invitation_that_ended_meanwhile_is_not_found() {
         .service_role()
         .await
         .ok();
-    let token = api
-        .value("select to_jsonb(confirmation_token) from auth.users", &[])
-        .await;
-    let token = token.as_str().expect("a token").to_owned();
+    let token = api.link_token("confirmation_token").await;
     let state = depart(&api, &format!("provider=github&invite_token={token}")).await;
     api.execute("delete from auth.one_time_tokens").await;
 
     let landed = landing(&come_back(&api, &state).await, 302);
 
     landed.refuses("server_error", "invite_not_found");
+}
+
+/// Only who was invited has an invitation, and asking for one is an attempt at a token.
+#[tokio::test]
+async fn tokens_cannot_be_tried_as_invitations() {
+    let few = ("auth.rate_limit.token_verifications", "30");
+    let (api, idp) = start("github", &[CONFIRM, few]).await;
+    idp.github(7, "ann@mail.dev", true);
+    let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
+    api.post("/signup", body).await.ok();
+    let token = api.link_token("confirmation_token").await;
+
+    let path = format!("/authorize?provider=github&invite_token={token}");
+    api.get(&path)
+        .without_key()
+        .await
+        .refuses(404, "user_not_found");
+    let path = "/authorize?provider=github&invite_token=guessed";
+    for _ in 1..30 {
+        let reply = api.get(path).without_key().await;
+        reply.refuses(404, "user_not_found");
+    }
+    api.get(path)
+        .without_key()
+        .await
+        .refuses(429, "over_request_rate_limit");
 }
 
 #[tokio::test]

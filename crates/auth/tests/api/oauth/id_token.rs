@@ -263,6 +263,49 @@ async fn listed_issuers_are_taken_for_the_client_that_is_named() {
     assert_eq!(bring(&api, body("else")).await.status, 400);
 }
 
+/// An app of the attacker's own at the same provider gets tokens of everybody who uses it.
+#[tokio::test]
+async fn a_providers_issuer_is_never_taken_for_a_client_that_the_caller_names() {
+    let idp = Idp::start().await;
+    let listed = ("plinth.auth.external.id_token_issuers", idp.url.as_str());
+    let api = super::start_with(&[("google", &idp)], &[listed]).await;
+    idp.publish(&idp.url);
+    let theirs = with(token_claims(&api, &idp), "aud", json!("attackers-app"));
+    let body = |provider: &str| {
+        json!({
+            "provider": provider, "issuer": idp.url, "client_id": "attackers-app",
+            "id_token": idp.sign(&theirs),
+        })
+    };
+
+    for provider in ["github", "linkedin_oidc", "twitter"] {
+        let reply = bring(&api, body(provider)).await;
+        reply.refuses(400, "validation_failed");
+    }
+    for provider in ["", "google", "nobody"] {
+        let text = "Unacceptable audience in id_token: [attackers-app]";
+        refuses(&bring(&api, body(provider)).await, "invalid request", text);
+    }
+    assert_eq!(api.count("select count(*) from auth.users").await, 0);
+}
+
+/// By default those of Google and Apple are listed.
+#[tokio::test]
+async fn well_known_issuers_are_taken_for_the_projects_clients_only() {
+    let (api, idp) = google(&[]).await;
+    let id_token = idp.sign(&token_claims(&api, &idp));
+    for issuer in ["https://accounts.google.com", "https://appleid.apple.com"] {
+        for provider in ["github", "bitbucket"] {
+            let body = json!({
+                "provider": provider, "issuer": issuer, "client_id": "attackers-app",
+                "id_token": id_token,
+            });
+            let reply = bring(&api, body).await;
+            reply.refuses(400, "validation_failed");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_is_not_the_callers_fault() {
     let (api, idp) = start("google", &[]).await;

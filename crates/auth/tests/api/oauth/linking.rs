@@ -98,8 +98,7 @@ async fn an_unverified_address_has_to_be_confirmed_by_mail() {
     );
     let mails = api.mails().await;
     assert_eq!(mails.len(), 1);
-    let token = user_of(&api, "ann@mail.dev").await["confirmation_token"].clone();
-    let token = token.as_str().expect("a token");
+    let token = api.link_token("confirmation_token").await;
     let reply = api
         .get(&format!("/verify?type=signup&token={token}"))
         .without_key()
@@ -168,6 +167,38 @@ async fn sessions_of_a_prepared_account_end_too() {
         .bearer(&evil_token)
         .await
         .refuses(403, "session_not_found");
+}
+
+#[tokio::test]
+async fn nothing_of_a_prepared_account_is_left() {
+    let (api, idp) = start("github", &[CONFIRM]).await;
+    let body = json!({ "email": "ann@mail.dev", "password": PASSWORD });
+    api.post("/signup", body).await.ok();
+    api.execute(
+        "update auth.users
+           set phone = '15550000666', phone_confirmed_at = now(), phone_change = '15550000667',
+             email_change = 'evil@mail.dev', email_change_confirm_status = 1;
+         insert into auth.one_time_tokens (id, user_id, token_type, token_hash, relates_to)
+           select gen_random_uuid(), id, 'email_change_token_new', 'x', 'evil@mail.dev'
+           from auth.users;
+         insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+           select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users;
+         insert into auth.webauthn_credentials (user_id, credential_id, public_key)
+           select id, '\\x01', '\\x02' from auth.users;",
+    )
+    .await;
+    idp.github(7, "ann@mail.dev", true);
+
+    let (_, user) = sign_in(&api, "github").await;
+
+    assert_eq!(user["phone"], "");
+    for name in ["factors", "new_email", "new_phone", "phone_confirmed_at"] {
+        assert!(user.get(name).is_none(), "{name}: {user}");
+    }
+    for table in ["one_time_tokens", "mfa_factors", "webauthn_credentials"] {
+        let sql = format!("select count(*) from auth.{table}");
+        assert_eq!(api.count(&sql).await, 0, "{table}");
+    }
 }
 
 /// A stranger's own account says, in an identity that nobody vouches for, that it has the

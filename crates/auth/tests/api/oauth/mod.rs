@@ -3,10 +3,13 @@
 
 mod attacks;
 mod custom;
+mod first_password;
 mod flow;
 mod id_token;
+mod id_token_providers;
 mod idp;
 mod linking;
+mod linking_domains;
 mod manual;
 mod quirks;
 mod unlink;

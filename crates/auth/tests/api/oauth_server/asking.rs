@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{URI, World, fails, parameter};
+use crate::support::Api;
 
 #[tokio::test]
 async fn who_cannot_be_trusted_is_told_here() {
@@ -175,4 +176,26 @@ async fn what_was_granted_is_not_asked_again() {
 
     let id = world.ask("email phone").await;
     assert_eq!(world.show(&id).await.ok()["scope"], "email phone");
+}
+
+/// Nobody can be asked where no page does the asking.
+#[tokio::test]
+async fn a_project_without_a_page_for_it_says_so_to_the_application() {
+    let settings = [
+        ("auth.oauth_server.enabled", "true"),
+        ("auth.oauth_server.authorization_url_path", ""),
+    ];
+    let world = World::over(Api::start(&settings).await).await;
+
+    let reply = world.authorize(&[]).await;
+
+    assert_eq!(reply.status, 302, "{reply:?}");
+    assert!(reply.location().starts_with(URI), "{reply:?}");
+    let location = Value::from(reply.location());
+    let parameter = |name| parameter(&location, name);
+    assert_eq!(parameter("error").as_deref(), Some("server_error"));
+    assert_eq!(parameter("state").as_deref(), Some("st&te"));
+    assert_eq!(parameter("code"), None);
+    let sql = "select count(*) from auth.oauth_authorizations";
+    assert_eq!(world.api.count(sql).await, 0);
 }

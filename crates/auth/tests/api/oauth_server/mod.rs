@@ -2,6 +2,7 @@
 
 mod asking;
 mod grants;
+mod on_behalf;
 mod proofs;
 mod tokens;
 

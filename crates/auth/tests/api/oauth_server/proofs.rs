@@ -61,10 +61,7 @@ async fn a_new_secret_takes_the_place_of_the_old() {
         client: renewed,
         ..world
     };
-    world
-        .token(&form)
-        .await
-        .refuses(400, "refresh_token_not_found");
+    fails(&world.token(&form).await, "invalid_grant");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// How the server behaves.
 #[derive(Clone, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct Behaviour {
     pub(crate) asks_for_password: bool,
     /// `STARTTLS` is offered.
     pub(crate) tls: Option<TlsAcceptor>,
+    /// There is nothing before TLS, as on port 465.
+    pub(crate) begins_with_tls: bool,
     /// `STARTTLS` is offered, and the connection ends where TLS would begin.
     pub(crate) breaks_tls: bool,
     /// Nobody is known here.
@@ -98,6 +100,11 @@ impl MailServer {
     /// On every address of this machine.
     pub(crate) async fn start(behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("0.0.0.0:0").await.expect("a free port");
+        Self::over(listener, behaviour)
+    }
+
+    /// Where somebody else listens already.
+    pub(crate) fn over(listener: TcpListener, behaviour: Behaviour) -> Self {
         let port = listener.local_addr().expect("an address").port();
         let received = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -138,27 +145,24 @@ async fn serve(
     received: Arc<Mutex<Vec<Received>>>,
     heard: Arc<Mutex<Vec<String>>>,
 ) -> Option<()> {
-    let mut talk = Talk {
+    let talk = Talk {
         behaviour,
         is_in_tls: false,
         stream: BufReader::new(stream),
         received,
         heard,
     };
-    talk.say("220 test").await?;
-    if talk.run().await? == Ended::Hung {
-        return Some(());
+    if talk.behaviour.begins_with_tls {
+        let mut talk = talk.into_tls().await?;
+        talk.say("220 test").await?;
+        return talk.run().await.map(|_| ());
     }
-    let acceptor = talk.behaviour.tls.clone()?;
-    let stream = acceptor.accept(talk.stream.into_inner()).await.ok()?;
-    let mut talk = Talk {
-        behaviour: talk.behaviour,
-        is_in_tls: true,
-        stream: BufReader::new(stream),
-        received: talk.received,
-        heard: talk.heard,
-    };
-    talk.run().await.map(|_| ())
+    let mut talk = talk;
+    talk.say("220 test").await?;
+    match talk.run().await? {
+        Ended::Hung => Some(()),
+        Ended::WantsTls => talk.into_tls().await?.run().await.map(|_| ()),
+    }
 }
 
 /// One connection.
@@ -175,6 +179,21 @@ struct Talk<S> {
 enum Ended {
     Hung,
     WantsTls,
+}
+
+impl Talk<TcpStream> {
+    /// The same connection, from now on in TLS; `None` where there can be none.
+    async fn into_tls(self) -> Option<Talk<TlsStream<TcpStream>>> {
+        let acceptor = self.behaviour.tls.clone()?;
+        let stream = acceptor.accept(self.stream.into_inner()).await.ok()?;
+        Some(Talk {
+            behaviour: self.behaviour,
+            is_in_tls: true,
+            stream: BufReader::new(stream),
+            received: self.received,
+            heard: self.heard,
+        })
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {

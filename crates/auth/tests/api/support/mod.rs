@@ -5,6 +5,7 @@ mod call;
 mod mail_server;
 mod remote;
 mod reply;
+mod text_server;
 
 use std::{net::IpAddr, time::Duration};
 
@@ -15,7 +16,7 @@ use plinth_db::PoolConfig;
 use plinth_log::LogStore;
 use plinth_project::{
     ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
-    PublicUrl,
+    PublicUrl, RequestId,
 };
 use plinth_settings::{Loader, SettingsHandle};
 use plinth_testkit::TestDatabase;
@@ -28,10 +29,13 @@ pub(crate) use call::Call;
 pub(crate) use mail_server::{Behaviour, MailServer};
 pub(crate) use remote::{Asked, Remote};
 pub(crate) use reply::Reply;
+pub(crate) use text_server::{MESSAGE_ID, TextServer};
 
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
 pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
 pub(crate) const PUBLIC_URL: &str = "http://api.test";
+/// What the gateway calls every request.
+pub(crate) const REQUEST_ID: &str = "one-of-this-test";
 
 /// The service over one database of its own, with a clock of its own.
 pub(crate) struct Api {
@@ -52,6 +56,20 @@ impl Api {
 
     /// The same with other signing keys.
     pub(crate) async fn with_keys(settings: &[(&str, &str)], keyset: KeySet) -> Self {
+        Self::with(settings, keyset, PoolConfig::default()).await
+    }
+
+    /// The same with one connection to the database: who needs a second one waits in vain.
+    pub(crate) async fn narrow(settings: &[(&str, &str)]) -> Self {
+        let pool = PoolConfig {
+            size: 1,
+            acquire_timeout: Duration::from_secs(8),
+            ..PoolConfig::default()
+        };
+        Self::with(settings, legacy_keys(), pool).await
+    }
+
+    async fn with(settings: &[(&str, &str)], keyset: KeySet, pool: PoolConfig) -> Self {
         let db = TestDatabase::create().await;
         let clock = Clock::standing();
         let loader = [("auth.site_url", "http://localhost:3000")]
@@ -61,7 +79,7 @@ impl Api {
                 loader.command_line(*name, *value)
             });
         let service = AuthService::with_clock(clock.clone());
-        let project = project(&db, loader, keyset);
+        let project = project(&db, loader, keyset, pool);
         Self {
             router: router(service.clone(), project.clone(), clock.clone()),
             service,
@@ -156,6 +174,14 @@ impl Api {
             .get(0)
     }
 
+    /// What the link of the only token of this kind carries: `confirmation_token`, say.
+    pub(crate) async fn link_token(&self, kind: &str) -> String {
+        let sql = "select to_jsonb(token_hash) from auth.one_time_tokens
+                   where token_type::text = $1";
+        let token = self.value(sql, &[&kind]).await;
+        token.as_str().expect("a token").to_owned()
+    }
+
     /// Names of the actions in the audit log, oldest first.
     pub(crate) async fn audit(&self) -> Vec<String> {
         let sql = "select payload->>'action' from auth.audit_log_entries order by created_at, ctid";
@@ -216,7 +242,7 @@ fn legacy_keys() -> KeySet {
     keys.expect("a good secret")
 }
 
-fn project(db: &TestDatabase, settings: Loader, keyset: KeySet) -> Project {
+fn project(db: &TestDatabase, settings: Loader, keyset: KeySet, pool: PoolConfig) -> Project {
     let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
     let keys = ProjectKeys {
         keyset,
@@ -229,10 +255,7 @@ fn project(db: &TestDatabase, settings: Loader, keyset: KeySet) -> Project {
     Project::new(
         ProjectRef::generate(),
         ProjectKind::Default,
-        ProjectDb::alone(
-            db.target().options("-c role=supabase_auth_admin"),
-            PoolConfig::default(),
-        ),
+        ProjectDb::alone(db.target().options("-c role=supabase_auth_admin"), pool),
         keys,
         SettingsHandle::new(settings),
         logs,
@@ -258,10 +281,30 @@ fn as_gateway<B>(project: &Project, clock: &Clock, mut request: Request<B>) -> R
     let shown = request.headers().get("x-test-client");
     let shown = shown.and_then(|value| value.to_str().ok()?.parse().ok());
     let ip = shown.unwrap_or(IpAddr::from([127, 0, 0, 1]));
-    let address = ClientAddress { ip, peer: ip };
+    let peer = request.headers().get("x-test-peer");
+    let peer = peer.and_then(|value| value.to_str().ok()?.parse().ok());
+    let address = ClientAddress {
+        ip,
+        peer: peer.unwrap_or(ip),
+    };
     request.extensions_mut().insert(credentials);
     request.extensions_mut().insert(address);
     request
+        .extensions_mut()
+        .insert(RequestId(REQUEST_ID.into()));
+    request
+}
+
+/// So many letters that no compression makes fewer: an index holds only some thousand bytes.
+pub(crate) fn noise(letters: usize) -> String {
+    let mut state = 1_u64;
+    let mut letter = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + (state >> 33) as u8 % 26)
+    };
+    (0..letters).map(|_| letter()).collect()
 }
 
 /// A token with these claims, signed with the project's secret.

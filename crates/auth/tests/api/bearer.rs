@@ -1,0 +1,43 @@
+//! `Authorization` in every shape that it can have (auth contract §1.1).
+
+use crate::support::{Api, claims};
+
+#[tokio::test]
+async fn what_cannot_be_a_token_is_none() {
+    let api = Api::start(&[]).await;
+    let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+    let token = tokens["access_token"].as_str().expect("a token");
+
+    for header in [
+        "Bearer",
+        "Bearer ",
+        "bearer   ",
+        "Bearer a b",
+        &format!("Bearer {token} x"),
+    ] {
+        let reply = api.get("/user").header("authorization", header).await;
+        reply.refuses(401, "no_authorization");
+        let reply = api.get("/admin/users").header("authorization", header);
+        reply.await.refuses(401, "no_authorization");
+    }
+    for header in [format!("bEARER {token}"), format!("Bearer   {token}")] {
+        let reply = api.get("/user").header("authorization", &header).await;
+        reply.ok();
+    }
+}
+
+/// GoTrue says nothing unless it is told to; the full server names itself.
+#[tokio::test]
+async fn tokens_name_their_issuer_where_there_is_one() {
+    let api = Api::start(&[]).await;
+    let issuer = |tokens: &serde_json::Value| {
+        let token = tokens["access_token"].as_str().expect("a token");
+        claims(token).get("iss").cloned()
+    };
+    let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+    assert_eq!(issuer(&tokens), Some("http://api.test/auth/v1".into()));
+
+    let api = api.alone();
+    let tokens = api.sign_up("bob@mail.dev", "correct horse").await;
+    assert_eq!(issuer(&tokens), None);
+}
