@@ -169,6 +169,12 @@ impl Session {
         }
     }
 
+    /// The same question at start, where an end of 0 is long past (S12).
+    pub(crate) fn is_due_at_start(&self, now_ms: i64) -> bool {
+        self.remaining_ms(now_ms)
+            .is_some_and(|left| left < EXPIRY_MARGIN_MS)
+    }
+
     /// Whether the access token may still be used, without any margin (S13).
     pub fn is_still_valid(&self, now_ms: i64) -> bool {
         self.0.expires_at_ms.is_some_and(|at| at > now_ms)

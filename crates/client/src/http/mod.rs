@@ -83,6 +83,11 @@ impl Http {
         self
     }
 
+    pub(crate) fn with_shared_clock(mut self, clock: Option<Arc<dyn Clock>>) -> Self {
+        self.clock = clock.unwrap_or(self.clock);
+        self
+    }
+
     fn over(transport: impl Transport) -> Self {
         Self {
             transport: Arc::new(transport),

@@ -18,7 +18,7 @@ use crate::user::User;
 pub(crate) struct Call<'a> {
     method: Method,
     path: String,
-    query: Vec<(&'static str, String)>,
+    query: Vec<(&'a str, String)>,
     token: Option<&'a str>,
     body: Option<Value>,
     timeout: Option<Duration>,
@@ -61,7 +61,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    pub(crate) fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn query(mut self, name: &'a str, value: impl Into<String>) -> Self {
         self.query.push((name, value.into()));
         self
     }
@@ -101,7 +101,7 @@ impl AuthApi {
     pub(crate) async fn answer(&self, call: Call<'_>) -> Result<Answer, AuthError> {
         let mut request = Outgoing::new(call.method, self.url(&call.path, &call.query));
         request.headers = self.headers(call.token)?;
-        request.timeout = call.timeout;
+        request.timeout = call.timeout.or(self.0.timeout);
         if let Some(bytes) = call.max_answer_bytes {
             request.max_answer_bytes = bytes;
         }

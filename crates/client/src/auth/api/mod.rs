@@ -10,16 +10,19 @@ mod user;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::AuthError;
+use crate::call_options::CallOptions;
 use crate::clock::Clock;
 use crate::http::Http;
 use crate::project_url::ProjectUrl;
 use crate::session::Session;
 use crate::user::User;
-pub(crate) use call::Call;
+pub(crate) use call::{Call, segment};
+pub(crate) use factors::code_answer;
 pub use factors::{Challenge, EnrolledFactor, EnrolledTotp};
 pub use passkeys::{Passkey, PasskeyOptions};
 pub use refresh::{FIRST_WAIT_MS, RETRY_BUDGET_MS};
@@ -32,10 +35,12 @@ pub const API_VERSION: &str = "2024-01-01";
 #[derive(Clone)]
 pub struct AuthApi(Arc<Parts>);
 
+#[derive(Clone)]
 struct Parts {
     base: String,
     key: String,
     headers: HeaderMap,
+    timeout: Option<Duration>,
     http: Http,
 }
 
@@ -70,18 +75,39 @@ impl AuthApi {
             base: project_url.service("auth/v1"),
             key: key.to_owned(),
             headers: HeaderMap::new(),
+            timeout: None,
             http,
         }))
     }
 
     /// The same with headers that every call carries.
     pub fn with_headers(self, headers: HeaderMap) -> Self {
-        Self(Arc::new(Parts {
-            base: self.0.base.clone(),
-            key: self.0.key.clone(),
-            headers,
-            http: self.0.http.clone(),
-        }))
+        let mut parts = Parts::clone(&self.0);
+        parts.headers.extend(headers);
+        Self(Arc::new(parts))
+    }
+
+    /// The same, giving up on every call after this long.
+    pub fn with_timeout(self, limit: Duration) -> Self {
+        let mut parts = Parts::clone(&self.0);
+        parts.timeout = Some(limit);
+        Self(Arc::new(parts))
+    }
+
+    /// The same for one call with options of its own.
+    pub(crate) fn for_call(&self, options: &CallOptions) -> Result<Self, AuthError> {
+        if options.is_unsendable {
+            return Err(AuthError::InvalidInput("A header cannot be sent as given"));
+        }
+        if options.timeout.is_none() && options.headers.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut parts = Parts::clone(&self.0);
+        parts.timeout = options.timeout.or(parts.timeout);
+        for (name, value) in &options.headers {
+            parts.headers.insert(name, value.clone());
+        }
+        Ok(Self(Arc::new(parts)))
     }
 
     /// The clock that expiry and waits go by.
