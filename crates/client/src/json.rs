@@ -105,8 +105,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members: Self::Value = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
-                    match members.iter_mut().find(|(known, _)| *known == name) {
-                        Some(member) => member.1 = value,
+                    let known = members.iter().position(|(known, _)| *known == name);
+                    match known {
+                        Some(at) => members[at].1 = value,
                         None if members.len() >= MAX_MEMBERS => {
                             return Err(A::Error::custom("too many members"));
                         }

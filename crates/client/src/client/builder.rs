@@ -125,6 +125,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Sends requests as others do already, over the same connections and by the same clock.
+    pub fn shared_http(mut self, http: Http) -> Self {
+        self.http = Some(http);
+        self
+    }
+
     /// Goes by another clock than the machine's.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.http = Some(self.http.unwrap_or_default().with_clock(clock));

@@ -69,11 +69,11 @@ impl AuthApi {
     pub(crate) async fn link_identity(
         &self,
         token: &str,
-        query: Vec<(&'static str, String)>,
+        query: &[(&str, String)],
     ) -> Result<String, AuthError> {
         let call = Call::get("/user/identities/authorize").token(token);
         let call = query
-            .into_iter()
+            .iter()
             .fold(call, |call, (name, value)| call.query(name, value));
         self.url_of(call).await
     }
