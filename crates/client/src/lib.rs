@@ -1,4 +1,59 @@
-//! The Rust SDK for Plinth and every backend of the same protocol.
+//! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
+//! session that refreshes itself, and the database.
+//!
+//! ```no_run
+//! use plinth_client::Client;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize)]
+//! struct Todo {
+//!     id: i64,
+//!     title: String,
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! // SUPABASE_URL and SUPABASE_PUBLISHABLE_KEY name the project.
+//! let client = Client::from_env()?;
+//!
+//! let sign_in = client.auth().sign_in_with_password();
+//! sign_in.email("ada@example.com").password("s3cret!pass").send().await?;
+//!
+//! // Requests carry the user's token from now on, and it is always fresh.
+//! let todos = client.from("todos").select("id,title").eq("is_done", false).order("id");
+//! for todo in todos.execute_as::<Vec<Todo>>().await?.data {
+//!     println!("{}: {}", todo.id, todo.title);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is here
+//!
+//! - [`Client`]: one project and one user. Cheap to clone, `Send` and `Sync`.
+//! - [`auth`]: signing up, in and out; the session; second factors, passkeys, identities; verified
+//!   claims. [`AdminClient`] administers accounts with the service key, and is a type of its own.
+//! - [`rest`]: tables and functions of the database. Feature `rest`, on by default.
+//! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
+//!   [`FileStore`] for command-line tools, cookies with `plinth-session`, or your own. There is none
+//!   for the system's keyring: the libraries for it need a desktop session and fail on servers.
+//! - [`Http`]: requests go over reqwest, through a reqwest client of yours, or through any tower
+//!   service, such as an `axum::Router` in a test.
+//!
+//! Storage, realtime and functions will come with their services.
+//!
+//! # What is different from the JavaScript client
+//!
+//! Sessions are stored in the same form, so both can share one. On purpose, this client
+//!
+//! - always uses PKCE, and never takes tokens from a URL;
+//! - waits when a refresh meets a rate limit, where JavaScript ends the session;
+//! - fails a request whose session cannot be refreshed, where JavaScript sends it in nobody's name;
+//! - tells [events](auth::Auth::events) through a stream, so that a listener can call anything.
+//!
+//! # In the browser
+//!
+//! Everything but [`FileStore`] also compiles for `wasm32-unknown-unknown`. Signatures of tokens are
+//! checked by the server there.
 
 #![warn(missing_docs)]
 

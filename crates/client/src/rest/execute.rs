@@ -28,7 +28,7 @@ impl Query {
     /// [`Query::single`], an `Option` after [`Query::maybe_single`], a `String` after
     /// [`Query::csv`], `()` for changes without [`Query::returning`].
     pub async fn execute_as<T: DeserializeOwned>(mut self) -> Result<Response<T>, RestError> {
-        let cancel = self.cancel.take();
+        let (cancel, form) = (self.cancel.take(), self.form.clone());
         let answer = match cancel {
             None => self.answer().await?,
             Some(cancel) => match select(Box::pin(self.answer()), cancel).await {
@@ -36,10 +36,11 @@ impl Query {
                 Either::Right(_) => return Err(RestError::local("the request was cancelled")),
             },
         };
-        Response::read(&answer, &self.form)
+        Response::read(&answer, &form)
     }
 
-    async fn answer(&self) -> Result<Answer, RestError> {
+    /// Takes the query, which cannot be shared between threads, along.
+    async fn answer(self) -> Result<Answer, RestError> {
         let token = self.context.tokens.token().await?;
         let request = self.request(token.as_deref())?;
         let http = self.http.as_ref().unwrap_or(&self.context.base.http);

@@ -378,3 +378,28 @@ async fn a_session_that_cannot_be_refreshed_does_not_become_nobody() {
     // The session is over; from now on the requests are nobody's.
     client.from("t").select("*").execute().await.unwrap();
 }
+
+/// Compiles only if requests can be sent from tasks that change threads.
+#[tokio::test]
+async fn requests_may_change_threads() {
+    fn movable<T: Send>(future: T) -> T {
+        future
+    }
+    let bench = Bench::new();
+    bench.server.on(READ, [Reply::json(200, json!([]))]);
+    let client = bench.client();
+
+    movable(client.from("t").select("*").execute_as::<Vec<Row>>())
+        .await
+        .unwrap();
+    drop(movable(client.from("t").insert(&json!({})).execute()));
+    drop(movable(client.rpc("f", &json!({})).execute()));
+    drop(movable(client.auth().session()));
+    drop(movable(client.auth().sign_up().send()));
+    drop(movable(client.auth().sign_in_with_password().send()));
+    drop(movable(client.auth().exchange_code("c").send()));
+    drop(movable(client.auth().update_user().send()));
+    drop(movable(client.auth().mfa().enroll_totp("x")));
+    drop(movable(client.auth().claims_for("x").send()));
+    drop(movable(client.auth().events()));
+}
