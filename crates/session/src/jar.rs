@@ -4,6 +4,7 @@
 //! request that changes its mind writes once.
 
 use http::{HeaderMap, HeaderValue};
+use zeroize::Zeroizing;
 
 use crate::cookie::{
     Changes, CookieOptions, Cookies, Encoding, Limits, Scope, Side, Write, header, remove_at_scopes,
@@ -12,7 +13,7 @@ use crate::cookie::{
 /// The cookies of one request that belong to one session key.
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
-    header: String,
+    header: Zeroizing<String>,
     request: Cookies,
     changes: Changes,
     left_overs: Vec<Write>,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header};
 use plinth_client::{EXPIRY_MARGIN_MS, Session as StoredSession};
+use zeroize::Zeroizing;
 
 use crate::config::Config;
 use crate::jar::Jar;
@@ -83,7 +84,7 @@ impl Config {
 
     /// The session in the cookies, if it has the form of one (A6).
     pub(crate) fn stored_session(&self, jar: &Jar) -> Option<StoredSession> {
-        let item = jar.item(&self.key)?;
+        let item = Zeroizing::new(jar.item(&self.key)?);
         if !self.limits.allows_depth_of(&item) {
             return None;
         }

@@ -1,8 +1,7 @@
 //! Every vector that the reference package produced (client contract §2.8), in both directions:
 //! what it wrote is written byte for byte, and what it wrote is read.
 
-// In helpers of tests, too, what is not as expected may panic.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use plinth_session::cookie::{
     CHUNK_LENGTH, Changes, CookieOptions, Cookies, Encoding, Limits, SameSite, Scope, Side, Write,

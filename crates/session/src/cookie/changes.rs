@@ -1,5 +1,7 @@
 //! What a request wants kept differently, and the headers that make it so (C16, C19, C20).
 
+use zeroize::Zeroize as _;
+
 use super::header::Cookies;
 use super::name::{Piece, is_chunk_like, piece_of};
 use super::options::CookieOptions;
@@ -100,12 +102,18 @@ impl Changes {
     }
 }
 
-fn names(
-    request: &Cookies,
-    is_wanted: impl Fn(&str) -> bool,
-) -> impl Iterator<Item = &str> {
+fn names(request: &Cookies, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     let names = request.iter().map(|cookie| cookie.name.as_str());
     names.filter(move |name| is_wanted(name))
+}
+
+/// Items are credentials, and leave memory with the request (A40).
+impl Drop for Changes {
+    fn drop(&mut self) {
+        for (_, item) in &mut self.sets {
+            item.zeroize();
+        }
+    }
 }
 
 /// Items are credentials: only the keys are shown.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use http::{HeaderMap, HeaderValue, header};
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::limits::Limits;
 use super::name::is_chunk_like;
@@ -81,6 +82,15 @@ impl Cookies {
     }
 }
 
+/// Values are credentials, and leave memory with the request (A40).
+impl Drop for Cookies {
+    fn drop(&mut self) {
+        for cookie in &mut self.cookies {
+            cookie.value.zeroize();
+        }
+    }
+}
+
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Cookies {
     /// From decoded names and values; the first of each name counts.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
@@ -116,7 +126,7 @@ fn trim(text: &str) -> &str {
 ///
 /// Bytes beyond ASCII become the characters of the same number, which is how the reference's
 /// platforms read headers and which [`rewrite`] can turn back into the very same bytes.
-pub(crate) fn joined(headers: &HeaderMap, limits: &Limits) -> Option<String> {
+pub(crate) fn joined(headers: &HeaderMap, limits: &Limits) -> Option<Zeroizing<String>> {
     let fields = || {
         headers
             .get_all(header::COOKIE)
@@ -126,7 +136,10 @@ pub(crate) fn joined(headers: &HeaderMap, limits: &Limits) -> Option<String> {
     if fields().map(<[u8]>::len).sum::<usize>() > limits.max_cookie_bytes {
         return None;
     }
-    let mut text = String::new();
+    // Long enough from the start, so that no copy is left behind when it grows. The bytes beyond
+    // ASCII that take two are not ours.
+    let length = fields().map(|field| field.len() + 2).sum();
+    let mut text = Zeroizing::new(String::with_capacity(length));
     for field in fields() {
         if !text.is_empty() {
             text.push_str("; ");
@@ -162,9 +175,12 @@ pub(crate) fn rewrite(joined: &str, writes: &[Write]) -> Option<HeaderValue> {
         .filter(|write| !write.is_removal)
         .map(|write| format!("{}={}", write.name, write.wire_value()).into_bytes());
     let cookies: Vec<Vec<u8>> = kept.chain(set).collect();
-    HeaderValue::from_bytes(&cookies.join(&b"; "[..]))
+    let joined = Zeroizing::new(cookies.join(&b"; "[..]));
+    let mut value = HeaderValue::from_bytes(&joined)
         .ok()
-        .filter(|value| !value.is_empty())
+        .filter(|value| !value.is_empty())?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 #[cfg(test)]
@@ -208,9 +224,10 @@ mod tests {
             ..Limits::default()
         };
 
-        assert_eq!(joined(&headers, &at_most(6)).as_deref(), Some("a=1; b=2"));
+        assert_eq!(joined(&headers, &at_most(6)).unwrap().as_str(), "a=1; b=2");
         assert_eq!(joined(&headers, &at_most(5)), None);
-        assert_eq!(joined(&HeaderMap::new(), &at_most(5)).as_deref(), Some(""));
+        let none = joined(&HeaderMap::new(), &at_most(5));
+        assert_eq!(none.unwrap().as_str(), "");
     }
 
     #[test]

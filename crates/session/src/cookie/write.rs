@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use zeroize::Zeroize as _;
+
 use super::header::Cookies;
 use super::name::is_chunk_like;
 use super::options::CookieOptions;
@@ -73,6 +75,13 @@ impl Write {
             self.wire_value(),
             self.attributes(options)
         )
+    }
+}
+
+/// The value is a credential, and leaves memory with the request (A40).
+impl Drop for Write {
+    fn drop(&mut self) {
+        self.value.zeroize();
     }
 }
 

@@ -96,6 +96,20 @@ async fn people_are_sent_to_the_pages_that_help_and_programs_are_told() {
 }
 
 #[tokio::test]
+async fn the_sdk_asks_with_the_users_token() {
+    let app = App::new();
+    let mut browser = app.signed_in_for(3600);
+
+    let reply = browser.get("/rows").await;
+
+    let stored: serde_json::Value =
+        serde_json::from_str(&browser.item(crate::support::KEY).unwrap()).unwrap();
+    let bearer = format!("Bearer {}", stored["access_token"].as_str().unwrap());
+    assert_eq!(reply.body, json!([{ "authorization": bearer }]).to_string());
+    assert_eq!(app.browser().get("/rows").await.status.as_u16(), 401);
+}
+
+#[tokio::test]
 async fn a_route_without_the_layer_says_so() {
     let mut browser = Browser::new(routes());
 

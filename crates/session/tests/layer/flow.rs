@@ -333,3 +333,15 @@ async fn a_head_request_is_recognised_like_any_other() {
         .await;
     assert_eq!(reply.short(), (200, ""));
 }
+
+#[tokio::test]
+async fn cookies_of_an_earlier_domain_are_removed_and_nothing_is_cached() {
+    let app = App::new();
+    let mut browser = app.signed_in_for(3600);
+
+    let reply = browser.post("/clear-old", "").await;
+
+    let expected = format!("{KEY}=; Max-Age=0; Domain=.old.test; Path=/; Secure; SameSite=Lax");
+    assert_eq!(reply.set_cookies(), [expected]);
+    assert_eq!(reply.header("cache-control"), Some(NO_CACHE));
+}

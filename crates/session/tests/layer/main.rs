@@ -1,13 +1,14 @@
 //! The layer around an axum application, with a scripted auth service beside it for faults, and
 //! the real one where a real session is needed.
 
-// In helpers of tests, too, what is not as expected may panic.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod attacks;
+mod backend;
 mod extractors;
 mod flow;
 mod handlers;
+mod metrics;
 mod real_auth;
 mod refreshing;
 mod speed;

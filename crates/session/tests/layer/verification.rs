@@ -152,6 +152,38 @@ async fn keys_are_fetched_once_and_kept_for_ten_minutes() {
 }
 
 #[tokio::test]
+async fn old_keys_serve_for_a_day_while_new_ones_cannot_be_fetched() {
+    let app = App::new();
+    app.signed_in_for(200_000).get("/private").await;
+    app.upstream.hide_keys();
+
+    app.clock.advance(Duration::from_secs(24 * 60 * 60 - 1));
+    assert_eq!(
+        app.signed_in_for(200_001).get("/private").await.short(),
+        (200, USER)
+    );
+    assert_eq!(app.upstream.key_fetches(), 2);
+    app.clock.advance(Duration::from_secs(30));
+    assert_eq!(
+        app.signed_in_for(200_002).get("/state").await.short(),
+        (200, "anonymous")
+    );
+}
+
+#[tokio::test]
+async fn without_any_keys_nobody_can_tell_and_no_cookie_is_lost() {
+    let app = App::with(Upstream::new(), |builder| {
+        builder.refresh_wait(Duration::from_millis(100))
+    });
+    app.upstream.hide_keys();
+    app.upstream.refreshing(on_refresh::error(503, "down"));
+    let mut browser = app.signed_in_for(3600);
+
+    assert_eq!(browser.get("/state").await.short(), (200, "unavailable"));
+    assert_eq!(browser.cookie_names(), [KEY]);
+}
+
+#[tokio::test]
 async fn a_rotated_key_is_found() {
     let app = App::new();
     app.signed_in_for(3600).get("/private").await;

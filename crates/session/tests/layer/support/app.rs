@@ -8,7 +8,7 @@ use http::{HeaderMap, header};
 use plinth_client::{ManualClock, Session as StoredSession};
 use plinth_session::{
     RequireAal2, RequireRole, RoleName, Session, SessionLayer, SessionLayerBuilder, SessionRuntime,
-    SessionState, SessionWriter, auth_routes,
+    SessionState, SessionWriter, UserClient, auth_routes,
 };
 
 use super::{Browser, NOW_MS, PROJECT_URL, Upstream};
@@ -84,7 +84,9 @@ pub(crate) fn routes() -> Router {
             "/clear",
             post(|writer: SessionWriter| async move { writer.clear() }),
         )
+        .route("/clear-old", post(clear_old))
         .route("/begin", post(begin))
+        .route("/rows", get(rows))
         .merge(auth_routes())
 }
 
@@ -160,6 +162,23 @@ async fn replace(writer: SessionWriter, body: String) -> Result<String, String> 
         .await
         .map_err(|error| error.to_string())?;
     Ok(session.claims().aal().unwrap_or_default().to_owned())
+}
+
+/// The session's cookies at a domain of an earlier version.
+async fn clear_old(writer: SessionWriter) {
+    let domain = Some(".old.test".to_owned());
+    writer.clear_at_scopes(&[plinth_session::cookie::Scope { domain, path: None }]);
+}
+
+async fn rows(client: UserClient) -> String {
+    client
+        .from("rows")
+        .select("*")
+        .execute()
+        .await
+        .unwrap()
+        .data
+        .to_string()
 }
 
 async fn begin(writer: SessionWriter) -> String {

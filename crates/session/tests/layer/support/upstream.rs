@@ -1,6 +1,6 @@
 //! An auth service that answers as it is told, and counts.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::extract::{Query, State};
@@ -24,6 +24,8 @@ pub(crate) struct Upstream(Arc<Parts>);
 struct Parts {
     signer: Mutex<Tokens>,
     published: Mutex<Vec<Value>>,
+    /// Whether the key set is answered with an error.
+    keys_fail: AtomicBool,
     refresh: Mutex<Answer>,
     user: Mutex<Answer>,
     verify: Mutex<Answer>,
@@ -70,6 +72,7 @@ impl Upstream {
         Self(Arc::new(Parts {
             signer: Mutex::new(tokens),
             published: Mutex::new(published),
+            keys_fail: AtomicBool::new(false),
             refresh: Mutex::new(Arc::new(on_refresh::error(400, "refresh_token_not_found"))),
             user: Mutex::new(Arc::new(on_refresh::json(user))),
             verify: Mutex::new(Arc::new(on_refresh::error(403, "otp_expired"))),
@@ -100,6 +103,11 @@ impl Upstream {
     /// Publishes nothing any more.
     pub(crate) fn unpublish(&self) {
         self.0.published.lock().unwrap().clear();
+    }
+
+    /// Lets the key set be out of reach.
+    pub(crate) fn hide_keys(&self) {
+        self.0.keys_fail.store(true, Ordering::SeqCst);
     }
 
     /// What refreshes are answered with, given their number from 1.
@@ -168,6 +176,7 @@ impl Upstream {
             .route("/auth/v1/user", get(user))
             .route("/auth/v1/logout", post(logout))
             .route("/auth/v1/.well-known/jwks.json", get(keys))
+            .route("/rest/v1/rows", get(rows))
             .with_state(self.clone());
         Http::with_service(routes)
     }
@@ -215,8 +224,19 @@ async fn logout(State(upstream): State<Upstream>) -> Response {
     answer(number)
 }
 
-async fn keys(State(upstream): State<Upstream>) -> Json<Value> {
+async fn keys(State(upstream): State<Upstream>) -> Response {
     upstream.0.key_fetches.fetch_add(1, Ordering::SeqCst);
+    if upstream.0.keys_fail.load(Ordering::SeqCst) {
+        return StatusCode::BAD_GATEWAY.into_response();
+    }
     let keys = upstream.0.published.lock().unwrap().clone();
-    Json(json!({ "keys": keys }))
+    Json(json!({ "keys": keys })).into_response()
+}
+
+/// A table whose only row is the token it was asked with.
+async fn rows(headers: HeaderMap) -> Json<Value> {
+    let token = headers
+        .get("authorization")
+        .map(|value| value.to_str().unwrap());
+    Json(json!([{ "authorization": token }]))
 }
