@@ -1,5 +1,7 @@
 //! The example without a project behind it: pages, redirects and forms.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
 use axum::body::{Body, to_bytes};
 use axum_session::{Settings, app};
 use http::{Request, StatusCode, header};
