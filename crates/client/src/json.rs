@@ -142,6 +142,9 @@ pub(crate) fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -199,5 +202,42 @@ mod tests {
                 .into_iter()
                 .any(truthy)
         );
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|members| members.into_iter().collect::<Value>()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn compact_is_what_was_meant_and_stays_so(value in any_json()) {
+            let pretty = serde_json::to_string_pretty(&value).unwrap();
+
+            let text = compact(&pretty).unwrap();
+
+            assert_eq!(text, value.to_string());
+            assert_eq!(compact(&text).unwrap(), text);
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text: String) {
+            if let Ok(compacted) = compact(&text) {
+                let same = |text: &str| serde_json::from_str::<Value>(text).ok();
+                assert_eq!(same(&compacted), same(&text));
+            }
+            Members::parse(&text);
+        }
     }
 }

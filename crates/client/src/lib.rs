@@ -1,7 +1,7 @@
 //! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
 //! session that refreshes itself, and the database.
 //!
-//! ```no_run
+//! ```
 //! use plinth_client::Client;
 //! use serde::Deserialize;
 //!
@@ -11,9 +11,16 @@
 //!     title: String,
 //! }
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! // SUPABASE_URL and SUPABASE_PUBLISHABLE_KEY name the project.
-//! let client = Client::from_env()?;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::new("http://localhost:54321", "sb_publishable_key")?;
+//! # let client = Client::builder("http://localhost:54321", "key");
+//! # let client = client.http_service(axum::Router::new()
+//! #     .route("/auth/v1/token", axum::routing::post(|| async { r#"{
+//! #         "access_token": "a", "refresh_token": "r", "expires_in": 3600, "user": {"id": "u"}
+//! #     }"# }))
+//! #     .route("/rest/v1/todos", axum::routing::get(|| async { r#"[{"id":1,"title":"x"}]"# })))
+//! #     .build()?;
 //!
 //! let sign_in = client.auth().sign_in_with_password();
 //! sign_in.email("ada@example.com").password("s3cret!pass").send().await?;
@@ -26,6 +33,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`Client::from_env`] takes the project from the environment instead: `SUPABASE_URL` and
+//! `SUPABASE_PUBLISHABLE_KEY`.
 //!
 //! # What is here
 //!

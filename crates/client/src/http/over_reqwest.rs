@@ -5,14 +5,20 @@ use bytes::{Bytes, BytesMut};
 use super::{Answer, Outgoing, Transport, TransportError};
 use crate::runtime::BoxFuture;
 
+#[cfg(not(target_arch = "wasm32"))]
+const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
 pub(super) struct OverReqwest(Result<reqwest::Client, TransportError>);
 
 impl OverReqwest {
     pub(super) fn new() -> Self {
         let builder = reqwest::Client::builder();
-        // No service of ours redirects, and a redirect would carry the key along.
+        // No service of ours redirects, and a redirect would carry the key along. A server that
+        // cannot be reached must not hold up everybody who waits for a refresh.
         #[cfg(not(target_arch = "wasm32"))]
-        let builder = builder.redirect(reqwest::redirect::Policy::none());
+        let builder = builder
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT);
         Self(builder.build().map_err(|error| said(&error)))
     }
 

@@ -49,8 +49,12 @@ pub(crate) struct Context {
 impl<A> Client<A> {
     /// A table or view.
     ///
-    /// ```no_run
-    /// # async fn example(client: plinth_client::Client) -> Result<(), plinth_client::RestError> {
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
+    /// # let client = client.http_service(axum::Router::new()
+    /// #     .fallback(|| async { r#"[{"id":1,"title":"x"}]"# })).build()?;
     /// #[derive(serde::Deserialize)]
     /// struct Todo {
     ///     id: i64,
@@ -77,8 +81,12 @@ impl<A> Client<A> {
 
     /// A function of the database, with its arguments as an object.
     ///
-    /// ```no_run
-    /// # async fn example(client: plinth_client::Client) -> Result<(), plinth_client::RestError> {
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
+    /// # let client = client.http_service(axum::Router::new()
+    /// #     .route("/rest/v1/rpc/add", axum::routing::post(|| async { "3" }))).build()?;
     /// use serde_json::json;
     ///
     /// let sum = client.rpc("add", &json!({ "a": 1, "b": 2 })).execute_as::<i64>().await?.data;

@@ -28,7 +28,8 @@ impl Query {
         }
         request.default_header(HeaderName::from_static("apikey"), &base.key);
         let bearer = format!("Bearer {}", token.unwrap_or(&base.key));
-        let bearer = HeaderValue::from_str(&bearer).map_err(|_| unsendable())?;
+        let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| unsendable())?;
+        bearer.set_sensitive(true);
         request
             .headers
             .entry(header::AUTHORIZATION)

@@ -10,7 +10,7 @@ const ID: &str = "0b30557a-9fc4-4e90-a335-87da2c7ec113";
 
 fn admin(bench: &Bench) -> AdminClient {
     let http = Http::with_service(bench.server.clone()).with_clock(bench.clock.clone());
-    AdminClient::with_http("https://abc.example.co", "service-key", http).unwrap()
+    AdminClient::with_http("https://abc.example.co", "service-key", http).expect("a client")
 }
 
 #[tokio::test]

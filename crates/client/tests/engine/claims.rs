@@ -17,11 +17,14 @@ const JWKS: &str = "GET /auth/v1/.well-known/jwks.json";
 const USER: &str = "GET /auth/v1/user";
 
 fn key(algorithm: Algorithm) -> SigningKey {
-    SigningKey::generate(algorithm).unwrap()
+    SigningKey::generate(algorithm).expect("a key")
 }
 
 fn published(keys: &[&SigningKey]) -> Value {
-    let keys: Vec<&Value> = keys.iter().map(|key| key.public_jwk().unwrap()).collect();
+    let keys: Vec<&Value> = keys
+        .iter()
+        .map(|key| key.public_jwk().expect("a key"))
+        .collect();
     json!({ "keys": keys })
 }
 

@@ -149,12 +149,15 @@ struct Wire {
 impl SessionBus for Wire {
     fn publish(&self, storage_key: &str, message: BusMessage) {
         assert_eq!(storage_key, "sb-abc-auth-token");
-        self.published.lock().unwrap().push(message.event.name());
+        self.published
+            .lock()
+            .expect("nobody panicked")
+            .push(message.event.name());
     }
 
     fn subscribe(&self, _: &str) -> BoxStream<'static, BusMessage> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        self.incoming.lock().unwrap().push(sender);
+        self.incoming.lock().expect("nobody panicked").push(sender);
         Box::pin(futures_util::stream::unfold(
             receiver,
             |mut receiver| async { receiver.recv().await.map(|message| (message, receiver)) },
@@ -164,9 +167,11 @@ impl SessionBus for Wire {
 
 impl Wire {
     fn say(&self, event: AuthEvent, session: Option<Session>) {
-        for sender in self.incoming.lock().unwrap().iter() {
+        for sender in self.incoming.lock().expect("nobody panicked").iter() {
             let session = session.clone();
-            sender.send(BusMessage { event, session }).unwrap();
+            sender
+                .send(BusMessage { event, session })
+                .expect("nobody panicked");
         }
     }
 }

@@ -36,7 +36,7 @@ impl Wire {
     }
 
     async fn sent(&self, query: Query) -> Recorded {
-        query.execute().await.unwrap();
+        query.execute().await.expect("a good query");
         self.bench.server.last()
     }
 
@@ -53,7 +53,7 @@ impl Wire {
 }
 
 fn pairs(asked: &Recorded) -> Vec<(String, String)> {
-    let url = url::Url::parse(&format!("http://x/?{}", asked.query)).unwrap();
+    let url = url::Url::parse(&format!("http://x/?{}", asked.query)).expect("a query");
     url.query_pairs().into_owned().collect()
 }
 

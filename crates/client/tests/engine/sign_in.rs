@@ -21,9 +21,9 @@ async fn latest_verifier(bench: &Bench) -> String {
         .store
         .get(&format!("{KEY}-code-verifier"))
         .await
-        .unwrap()
-        .unwrap();
-    serde_json::from_str(&text).unwrap()
+        .expect("a stored secret")
+        .expect("a stored secret");
+    serde_json::from_str(&text).expect("a stored secret")
 }
 
 #[tokio::test]

@@ -111,14 +111,26 @@ async fn an_address_is_confirmed_by_the_code_of_the_mail() {
     let verified = client.auth().verify_otp(otp).send().await.unwrap();
 
     assert!(verified.user.unwrap().email_confirmed_at().is_some());
-    assert_eq!(client.auth().session().await.unwrap(), verified.session);
+    assert_eq!(
+        client.auth().session().await.expect("a redirect"),
+        verified.session
+    );
 }
 
 /// Follows a link of a mail as a browser would, up to where it leads back.
 async fn follow(link: &str) -> String {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-    let answer = client.build().unwrap().get(link).send().await.unwrap();
-    answer.headers()["location"].to_str().unwrap().to_owned()
+    let answer = client
+        .build()
+        .expect("a redirect")
+        .get(link)
+        .send()
+        .await
+        .expect("a redirect");
+    answer.headers()["location"]
+        .to_str()
+        .expect("a redirect")
+        .to_owned()
 }
 
 #[tokio::test]

@@ -10,14 +10,14 @@ use crate::support::Live;
 fn code(secret: &str, steps: u64) -> String {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .unwrap();
+        .expect("a time");
     let step = now.as_secs() / 30 + steps;
-    let secret = BASE32_NOPAD.decode(secret.as_bytes()).unwrap();
+    let secret = BASE32_NOPAD.decode(secret.as_bytes()).expect("base32");
     let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &secret);
     let hash = hmac::sign(&key, &step.to_be_bytes());
     let hash = hash.as_ref();
     let at = usize::from(hash[19] & 0xf);
-    let number = u32::from_be_bytes(hash[at..at + 4].try_into().unwrap()) & 0x7fff_ffff;
+    let number = u32::from_be_bytes(hash[at..at + 4].try_into().expect("four bytes")) & 0x7fff_ffff;
     format!("{:06}", number % 1_000_000)
 }
 

@@ -15,15 +15,23 @@ async fn ending_in(live: &Live, store: &MemoryStore, seconds: i64) -> (Client, S
         .sign_up()
         .email("ada@example.com")
         .password(PASSWORD);
-    sign_up.send().await.unwrap();
+    sign_up.send().await.expect("an account");
     let key = store.keys().remove(0);
-    let mut stored: Value = serde_json::from_str(&store.get(&key).await.unwrap().unwrap()).unwrap();
+    let text = store
+        .get(&key)
+        .await
+        .expect("a store in memory")
+        .expect("a stored session");
+    let mut stored: Value = serde_json::from_str(&text).expect("a stored session");
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .unwrap();
-    stored["expires_at"] = (i64::try_from(now.as_secs()).unwrap() + seconds).into();
-    store.set(&key, stored.to_string()).await.unwrap();
-    let session = Session::from_json(&stored.to_string()).unwrap();
+        .expect("a time");
+    stored["expires_at"] = (i64::try_from(now.as_secs()).expect("a time") + seconds).into();
+    store
+        .set(&key, stored.to_string())
+        .await
+        .expect("a store in memory");
+    let session = Session::from_json(&stored.to_string()).expect("a stored session");
     (live.client_with(store), session)
 }
 

@@ -24,8 +24,15 @@ pub enum SignUp {
 impl Auth {
     /// Makes an account.
     ///
-    /// ```no_run
-    /// # async fn example(client: plinth_client::Client) -> Result<(), plinth_client::AuthError> {
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), plinth_client::AuthError> {
+    /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
+    /// # let answer = r#"{
+    /// #     "access_token": "a", "refresh_token": "r", "expires_in": 3600, "user": {"id": "u"}
+    /// # }"#;
+    /// # let server = axum::Router::new().fallback(move || async move { answer });
+    /// # let client = client.http_service(server).build()?;
     /// use plinth_client::auth::SignUp;
     ///
     /// let signed_up = client.auth().sign_up().email("ada@example.com").password("s3cret!pass");

@@ -52,27 +52,33 @@ impl Bench {
 
     /// A client that refreshes only when it is used.
     pub(crate) fn client(&self) -> Client {
-        self.builder().auto_refresh(false).build().unwrap()
+        self.builder()
+            .auto_refresh(false)
+            .build()
+            .expect("a client")
     }
 
     /// A client that looks after its session.
     pub(crate) fn ticking_client(&self) -> Client {
-        self.builder().build().unwrap()
+        self.builder().build().expect("a client")
     }
 
     /// Stores a session that ends in this many seconds.
     pub(crate) async fn store_session(&self, expires_in: i64) -> Session {
         let session = session("stored", NOW_S + expires_in);
-        self.store.set(KEY, session.to_json()).await.unwrap();
+        self.store
+            .set(KEY, session.to_json())
+            .await
+            .expect("a store in memory");
         session
     }
 
     pub(crate) async fn stored(&self) -> Option<String> {
-        self.store.get(KEY).await.unwrap()
+        self.store.get(KEY).await.expect("a store in memory")
     }
 
     pub(crate) async fn stored_session(&self) -> Option<Session> {
-        Some(Session::from_json(&self.stored().await?).unwrap())
+        Some(Session::from_json(&self.stored().await?).expect("a session"))
     }
 
     pub(crate) fn advance(&self, seconds: u64) {
@@ -82,7 +88,7 @@ impl Bench {
 
 /// A session whose tokens carry this name.
 pub(crate) fn session(name: &str, expires_at: i64) -> Session {
-    Session::from_json(&token_answer(name, expires_at).to_string()).unwrap()
+    Session::from_json(&token_answer(name, expires_at).to_string()).expect("a session")
 }
 
 /// What the token endpoint answers.

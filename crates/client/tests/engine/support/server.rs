@@ -124,7 +124,7 @@ impl Server {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap()
+        self.state.lock().expect("nobody panicked")
     }
 
     async fn answer(self, request: Request<Full<Bytes>>) -> Result<Response<Full<Bytes>>, String> {
