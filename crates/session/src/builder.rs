@@ -62,6 +62,9 @@ pub enum ConfigError {
     /// A page of this application.
     #[error("expected a path on this host: {0:?}")]
     Path(String),
+    /// A variable of the environment that is missing or empty.
+    #[error("the environment variable {0} is not set")]
+    Environment(&'static str),
     /// A secret that is no key.
     #[error("the HS256 secret cannot be used as a key")]
     Secret,
@@ -136,6 +139,16 @@ impl SessionLayerBuilder {
             clock: Arc::new(SystemClock),
             runtime: SessionRuntime::of_process(),
         }
+    }
+
+    pub(crate) fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let url = variable("SUPABASE_URL").ok_or(ConfigError::Environment("SUPABASE_URL"))?;
+        let key = variable("SUPABASE_PUBLISHABLE_KEY").or_else(|| variable("SUPABASE_ANON_KEY"));
+        let key = key.ok_or(ConfigError::Environment("SUPABASE_PUBLISHABLE_KEY"))?;
+        Ok(Self::new(url, key))
     }
 
     /// The cookie's name, which is the storage key of the JavaScript clients. By default
@@ -478,6 +491,34 @@ mod tests {
         assert_eq!(
             (config.csrf, config.encoding),
             (CsrfPolicy::Enforce, Encoding::Base64Url)
+        );
+    }
+
+    #[test]
+    fn the_environment_names_the_project_and_its_public_key() {
+        let from = |variables: &[(&str, &str)]| {
+            SessionLayerBuilder::from_variables(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let url = ("SUPABASE_URL", "http://localhost:54321");
+        let key = ("SUPABASE_PUBLISHABLE_KEY", "sb_publishable_x");
+        let old = ("SUPABASE_ANON_KEY", "old");
+
+        let builder = from(&[url, old, key]).unwrap();
+        assert_eq!(builder.anon_key.expose(), "sb_publishable_x");
+        assert_eq!(
+            builder.build().unwrap().cookie_name(),
+            "sb-localhost-auth-token"
+        );
+        assert_eq!(from(&[url, old]).unwrap().anon_key.expose(), "old");
+        let missing = |variables: &[(&str, &str)]| from(variables).unwrap_err();
+        assert_eq!(missing(&[key]), ConfigError::Environment("SUPABASE_URL"));
+        let empty = ("SUPABASE_ANON_KEY", "");
+        assert_eq!(
+            missing(&[url, empty]),
+            ConfigError::Environment("SUPABASE_PUBLISHABLE_KEY")
         );
     }
 

@@ -8,7 +8,7 @@ use plinth_client::BoxFuture;
 use plinth_token::Secret;
 use tower::{Layer, Service};
 
-use crate::builder::SessionLayerBuilder;
+use crate::builder::{ConfigError, SessionLayerBuilder};
 use crate::config::Config;
 use crate::context::Context;
 use crate::metrics;
@@ -28,6 +28,12 @@ impl SessionLayer {
         anon_key: impl Into<Secret>,
     ) -> SessionLayerBuilder {
         SessionLayerBuilder::new(project_url, anon_key)
+    }
+
+    /// Begins a layer for the project that the environment names: `SUPABASE_URL`, and
+    /// `SUPABASE_PUBLISHABLE_KEY` or else `SUPABASE_ANON_KEY`.
+    pub fn builder_from_env() -> Result<SessionLayerBuilder, ConfigError> {
+        SessionLayerBuilder::from_variables(|name| std::env::var(name).ok())
     }
 
     pub(crate) fn new(config: Config) -> Self {

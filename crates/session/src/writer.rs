@@ -75,7 +75,7 @@ impl SessionWriter {
         if proven.remaining_ms(now_ms) <= 0 {
             return Err(SignInError::Refused);
         }
-        let before = self.user_id_before();
+        let before = self.user_id_now();
         config.keep(&mut self.0.jar(), stored);
         let session = Session::from_cookies(proven, stored.clone());
         let is_other_user = before.is_some_and(|before| before != session.user_id());
@@ -186,11 +186,23 @@ impl SessionWriter {
         self.0.read_state().session()
     }
 
-    /// Who the cookies say is signed in now. Proven or not: a change is reported either way.
-    fn user_id_before(&self) -> Option<Uuid> {
-        let stored = self.0.config().stored_session(&self.0.jar())?;
-        let decoded = Decoded::parse(stored.access_token()).ok()?;
-        Uuid::parse_str(decoded.unverified().sub()?).ok()
+    /// Whether the cookies are now somebody else's than they were when the request came: clear
+    /// what your application keeps about the person before. Also when the SDK made the change.
+    pub fn has_changed_user(&self) -> bool {
+        let config = self.0.config();
+        let jar = self.0.jar();
+        let before = jar.request().item(&config.key, &config.limits);
+        let before = before.and_then(|item| user_in(&StoredSession::from_json(&item).ok()?));
+        let now = config
+            .stored_session(&jar)
+            .and_then(|session| user_in(&session));
+        before.is_some() && now.is_some() && before != now
+    }
+
+    /// Who the cookies say is signed in now.
+    fn user_id_now(&self) -> Option<Uuid> {
+        let config = self.0.config();
+        user_in(&config.stored_session(&self.0.jar())?)
     }
 
     fn stored_at_first(&self) -> Option<StoredSession> {
@@ -204,4 +216,10 @@ impl SessionWriter {
 /// The server does not know the session any more, which is what was wanted (S66).
 fn is_already_gone(error: &AuthError) -> bool {
     matches!(error, AuthError::SessionMissing) || matches!(error.status(), Some(401 | 403 | 404))
+}
+
+/// Whom a session claims to be of. Proven or not: a change is worth reporting either way.
+fn user_in(session: &StoredSession) -> Option<Uuid> {
+    let decoded = Decoded::parse(session.access_token()).ok()?;
+    Uuid::parse_str(decoded.unverified().sub()?).ok()
 }

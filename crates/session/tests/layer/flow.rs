@@ -345,3 +345,18 @@ async fn cookies_of_an_earlier_domain_are_removed_and_nothing_is_cached() {
     assert_eq!(reply.set_cookies(), [expected]);
     assert_eq!(reply.header("cache-control"), Some(NO_CACHE));
 }
+
+#[tokio::test]
+async fn cookies_may_come_in_several_headers() {
+    let app = App::new();
+    let mut session: serde_json::Value =
+        serde_json::from_str(&app.upstream.tokens().session(3600, "r")).unwrap();
+    session["user"]["user_metadata"]["bio"] = "x".repeat(3000).into();
+    let whole = app.browser().holding(&session.to_string()).cookie_header();
+    let (first, second) = whole.split_once("; ").unwrap();
+    let mut browser = app.browser().with("cookie", Some(second));
+    let (name, value) = first.split_once('=').unwrap();
+    browser.set(name, value);
+
+    assert_eq!(browser.get("/private").await.short(), (200, USER));
+}

@@ -152,6 +152,7 @@ async fn sign_in(writer: SessionWriter, body: String) -> Result<String, String> 
         .sign_in(&session)
         .await
         .map_err(|error| error.to_string())?;
+    assert_eq!(signed_in.is_other_user, writer.has_changed_user());
     Ok(format!("other user: {}", signed_in.is_other_user))
 }
 

@@ -198,6 +198,7 @@ async fn token(
         let answer = Arc::clone(&*parts.verify.lock().unwrap());
         return answer(0);
     }
+    assert_eq!(grant.grant_type, "refresh_token");
     let number = parts.refreshes.fetch_add(1, Ordering::SeqCst) + 1;
     let _permit = parts.gate.acquire().await.unwrap();
     // Whoever asks at the same time must have the chance to ask twice.
