@@ -331,6 +331,12 @@ impl SessionLayerBuilder {
             .unwrap_or_else(|| project_url.storage_key());
         let public_origin = self.public_url.map(origin).transpose()?;
         check_cookie(&key, &self.cookie_options, public_origin.as_ref())?;
+        if public_origin.is_none() && self.trusted_proxies.is_empty() {
+            tracing::warn!(
+                "the session layer has no public URL: cookies are Secure except on this machine, \
+                 and forms are accepted from browsers that say where they come from"
+            );
+        }
 
         let service = project_url.service("auth/v1");
         let issuer = match self.issuer {

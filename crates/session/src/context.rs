@@ -44,6 +44,8 @@ impl Context {
     /// Finds out who sent a request, and shows inner services the cookies that the browser will
     /// have once it has seen the response.
     pub(crate) async fn open(config: Arc<Config>, parts: &mut Parts) -> Self {
+        let origin = config.origin(&parts.headers, &parts.extensions);
+        let transport = Transport::of(origin.as_ref(), &parts.headers, config.allow_insecure);
         let mut jar = Jar::default();
         let bearer = bearer_token(&parts.headers);
         let is_bearer = bearer.is_some();
@@ -51,11 +53,10 @@ impl Context {
             Some(token) => config.resolve_bearer(token).await,
             None => {
                 jar = Jar::read(&parts.headers, &config.key, &config.limits);
-                config.resolve_cookies(&mut jar).await
+                config.resolve_cookies(&mut jar, transport).await
             }
         };
 
-        let origin = config.origin(&parts.headers, &parts.extensions);
         let may_change = csrf::may_change_state(&parts.method, &parts.headers);
         let is_from_ourselves = !may_change
             || config.csrf == CsrfPolicy::Off
@@ -65,7 +66,6 @@ impl Context {
         }
         metrics::request(state.name());
 
-        let transport = Transport::of(origin.as_ref(), &parts.headers, config.allow_insecure);
         let context = Self(Arc::new(Inner {
             config,
             state,

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use crate::config::Config;
 use crate::jar::Jar;
 use crate::metrics;
+use crate::origin::Transport;
 use crate::refresh::Refreshed;
 use crate::server_check::Checked;
 use crate::session::{Session, SessionState};
@@ -39,8 +40,13 @@ impl Config {
     }
 
     /// Who sent these cookies. Refreshes where needed, and notes in the jar what the browser has
-    /// to be told.
-    pub(crate) async fn resolve_cookies(&self, jar: &mut Jar) -> SessionState {
+    /// to be told. Where cookies may not be written nothing is refreshed: the old refresh token
+    /// would be spent and its successor lost.
+    pub(crate) async fn resolve_cookies(
+        &self,
+        jar: &mut Jar,
+        transport: Transport,
+    ) -> SessionState {
         if jar.request().has_conflict_of(&self.key) {
             metrics::conflicting_cookies();
             tracing::warn!(
@@ -51,16 +57,27 @@ impl Config {
         let Some(stored) = self.stored_session(jar) else {
             return SessionState::Anonymous;
         };
-        let token = stored.access_token();
-        match self.tokens.check(token, self.clock.now_s()).await {
-            Trust::Refused => SessionState::Anonymous,
-            Trust::Genuine(proven) if self.is_fresh(&proven) => signed_in(proven, stored),
-            Trust::Genuine(proven) => self.renew(jar, stored, Some(Old::Genuine(proven))).await,
-            Trust::UnknownKey => self.renew(jar, stored, None).await,
-            Trust::AskServer(proven) if self.is_fresh(&proven) => {
-                self.by_servers_word(jar, stored, proven).await
+        let trust = self
+            .tokens
+            .check(stored.access_token(), self.clock.now_s())
+            .await;
+        let is_early_enough = |proven: &Proven| match transport {
+            Transport::Refused => self.is_unexpired(proven),
+            Transport::Open | Transport::Secure => self.is_fresh(proven),
+        };
+        let old = match trust {
+            Trust::Refused => return SessionState::Anonymous,
+            Trust::Genuine(proven) if is_early_enough(&proven) => return signed_in(proven, stored),
+            Trust::AskServer(proven) if is_early_enough(&proven) => {
+                return self.by_servers_word(jar, stored, proven).await;
             }
-            Trust::AskServer(proven) => self.renew(jar, stored, Some(Old::Unproven(proven))).await,
+            Trust::Genuine(proven) => Some(Old::Genuine(proven)),
+            Trust::AskServer(proven) => Some(Old::Unproven(proven)),
+            Trust::UnknownKey => None,
+        };
+        match transport {
+            Transport::Refused => SessionState::Anonymous,
+            Transport::Open | Transport::Secure => self.renew(jar, stored, old).await,
         }
     }
 

@@ -864,3 +864,22 @@ async fn a41_no_cookie_is_written_over_plain_http() {
     assert_eq!(sign_in("http://localhost:3000", false).await, Some(false));
     assert_eq!(sign_in("http://127.0.0.1:3000", false).await, Some(false));
 }
+
+#[tokio::test]
+async fn a41_where_no_cookie_can_be_written_no_refresh_token_is_spent() {
+    let app = App::with(Upstream::new(), |builder| {
+        builder.public_url("http://app.test")
+    });
+    app.upstream.refreshing_for(3600);
+
+    assert_eq!(
+        app.signed_in_for(30).get("/private").await.short(),
+        (200, USER)
+    );
+    assert_eq!(
+        app.signed_in_for(-10).get("/state").await.short(),
+        (200, "anonymous")
+    );
+
+    assert_eq!(app.upstream.refreshes(), 0);
+}
