@@ -21,13 +21,17 @@ pub(crate) struct App {
     pub(crate) settings: Settings,
 }
 
-/// All routes, with the session layer around them.
-pub fn app(settings: &Settings) -> Result<Router, ConfigError> {
-    let layer = SessionLayer::builder(&settings.project_url, settings.key.as_str())
+/// The layer that keeps sessions.
+pub fn session_layer(settings: &Settings) -> Result<SessionLayer, ConfigError> {
+    SessionLayer::builder(&settings.project_url, settings.key.as_str())
         .public_url(&settings.public_url)
         .sign_in_path("/sign-in")
-        .build()?;
-    let router = Router::new()
+        .build()
+}
+
+/// All routes, with the layer around them.
+pub fn app(settings: Settings, sessions: SessionLayer) -> Router {
+    Router::new()
         .route("/", get(account::home))
         .route("/private", get(account::private))
         .route("/profile", post(account::change))
@@ -35,9 +39,6 @@ pub fn app(settings: &Settings) -> Result<Router, ConfigError> {
         .route("/sign-in/{provider}", post(sign_in::with_provider))
         .route("/browser.js", get(pages::script))
         .merge(auth_routes())
-        .with_state(App {
-            settings: settings.clone(),
-        })
-        .layer(layer);
-    Ok(router)
+        .with_state(App { settings })
+        .layer(sessions)
 }

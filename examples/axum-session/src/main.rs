@@ -1,7 +1,7 @@
 //! Starts the example. Settings come from the environment; `README.md` lists them.
 
 use anyhow::Context as _;
-use axum_session::{Settings, app};
+use axum_session::{Settings, app, session_layer};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -12,7 +12,10 @@ async fn main() -> anyhow::Result<()> {
     let listener = listener.with_context(|| format!("port {} is taken", settings.port))?;
     let settings = settings.listening_on(listener.local_addr()?.port());
 
+    let sessions = session_layer(&settings)?;
+    sessions.warm_up().await;
+
     println!("Listening on {}", settings.public_url);
-    axum::serve(listener, app(&settings)?).await?;
+    axum::serve(listener, app(settings, sessions)).await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use axum::body::{Body, to_bytes};
-use axum_session::{Settings, app};
+use axum_session::{Settings, app, session_layer};
 use http::{Request, StatusCode, header};
 use tower::ServiceExt as _;
 
@@ -17,7 +17,8 @@ async fn send(request: Request<Body>) -> (StatusCode, String, String) {
         public_url: "http://localhost:3000".to_owned(),
         port: 3000,
     };
-    let response = app(&settings).unwrap().oneshot(request).await.unwrap();
+    let sessions = session_layer(&settings).unwrap();
+    let response = app(settings, sessions).oneshot(request).await.unwrap();
     let location = response.headers().get(header::LOCATION);
     let location = location
         .map(|value| value.to_str().unwrap().to_owned())
