@@ -26,6 +26,7 @@ const open = () => new Browser(app, plinth);
 const sizes = [
   { chunks: 1, letters: 0 },
   { chunks: 2, letters: 500 },
+  { chunks: 3, letters: 1900 },
   { chunks: 4, letters: 2900 },
   { chunks: 11, letters: 10_000 },
 ];
@@ -83,6 +84,20 @@ for (const { chunks, letters } of sizes) {
     assert.equal(data.session.user.user_metadata.emoji, "🦀é");
   });
 }
+
+test("a page signs in and out, and Rust follows", async () => {
+  const person = await signUp(1900);
+  const browser = open();
+  const page = browser.pageClient();
+
+  const { error } = await page.auth.signInWithPassword(person);
+  assert.equal(error, null);
+  assert.equal(browser.chunks.length, 3);
+  assert.equal(await browser.userOfRust(), person.id);
+
+  await page.auth.signOut();
+  assert.equal(await browser.userOfRust(), null);
+});
 
 test("both sides write the same text", async () => {
   const person = await signUp(500);

@@ -1,7 +1,7 @@
 // One browser: its cookies, requests to the Rust application, and the published client on the same
 // cookies.
 
-import { createServerClient } from "@supabase/ssr";
+import { createBrowserClient, createServerClient } from "@supabase/ssr";
 
 export class Browser {
   #cookies = new Map();
@@ -17,17 +17,29 @@ export class Browser {
     const { cookies = {}, ...rest } = options;
     return createServerClient(this.plinth.apiUrl, this.plinth.keys.publishable, {
       ...rest,
-      cookies: {
-        getAll: () =>
-          [...this.#cookies].map(([name, value]) => ({ name, value: decodeURIComponent(value) })),
-        setAll: (list) => {
-          for (const { name, value, options: { maxAge } } of list) {
-            this.#set(name, encodeURIComponent(value), maxAge === 0);
-          }
-        },
-        ...cookies,
-      },
+      cookies: { ...this.#access, ...cookies },
     });
+  }
+
+  /** The published client as a page would make it: it writes all cookies of a session each time. */
+  pageClient() {
+    return createBrowserClient(this.plinth.apiUrl, this.plinth.keys.publishable, {
+      isSingleton: false,
+      auth: { autoRefreshToken: false },
+      cookies: this.#access,
+    });
+  }
+
+  get #access() {
+    return {
+      getAll: () =>
+        [...this.#cookies].map(([name, value]) => ({ name, value: decodeURIComponent(value) })),
+      setAll: (list) => {
+        for (const { name, value, options: { maxAge } } of list) {
+          this.#set(name, encodeURIComponent(value), maxAge === 0);
+        }
+      },
+    };
   }
 
   /** Asks the Rust application; follows nothing. */
