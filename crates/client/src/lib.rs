@@ -66,6 +66,8 @@
 //! checked by the server there.
 
 #![warn(missing_docs)]
+// Some shared parts have no other user yet than the database builder.
+#![cfg_attr(not(feature = "rest"), allow(dead_code, unused_imports))]
 
 pub mod auth;
 mod call_options;

@@ -2,7 +2,7 @@
 //! S46–S49, A16, A17, K6).
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Default)]
 pub struct KeySet {
     #[cfg(not(target_arch = "wasm32"))]
-    keys: Arc<Vec<plinth_token::VerifyingKey>>,
+    keys: std::sync::Arc<Vec<plinth_token::VerifyingKey>>,
 }
 
 /// What a key set says about a token.
@@ -58,7 +58,7 @@ impl KeySet {
             .filter_map(|key| plinth_token::VerifyingKey::from_jwk(key).ok())
             .filter(|key| key.kid().is_some() && !key.algorithm().is_symmetric());
         Self {
-            keys: Arc::new(keys.collect()),
+            keys: std::sync::Arc::new(keys.collect()),
         }
     }
 

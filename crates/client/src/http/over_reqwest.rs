@@ -1,6 +1,6 @@
 //! Requests over reqwest.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::{Answer, Outgoing, Transport, TransportError};
 use crate::runtime::BoxFuture;
@@ -66,7 +66,7 @@ impl Transport for OverReqwest {
 
 #[cfg(not(target_arch = "wasm32"))]
 async fn read(mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
-    let mut body = BytesMut::new();
+    let mut body = bytes::BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| said(&error))? {
         if body.len() + chunk.len() > max_bytes {
             return Err(super::too_large(max_bytes));
