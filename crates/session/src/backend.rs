@@ -11,7 +11,8 @@ use serde_json::json;
 /// [`OverHttp`] asks a project over the network and is what the builder uses. A server that hosts
 /// the auth service itself can answer from its own memory instead, without a detour.
 pub trait AuthBackend: Send + Sync + 'static {
-    /// The project's published keys. Where a key of this id is missing from what is at hand, it is
+    /// The project's published keys. Asked on every request, so it should be a clone of what is at
+    /// hand. Where a key of this id is missing from what is at hand, it is
     /// worth looking for newer ones; at most once in 30 s, because strangers choose the id (A16).
     fn keys<'a>(&'a self, kid: Option<&'a str>) -> BoxFuture<'a, KeySet>;
 

@@ -11,7 +11,10 @@ use moka::sync::Cache;
 
 use super::Proven;
 
-const MAX_TOKENS: u64 = 20_000;
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// Parsed claims take several times the memory of their text; a flat part covers the entry.
+const BYTES_PER_TOKEN_BYTE: usize = 4;
+const BYTES_PER_ENTRY: usize = 512;
 const IDLE_LIFETIME: Duration = Duration::from_secs(600);
 
 /// Genuine tokens. Clones share one memory.
@@ -27,13 +30,15 @@ pub(crate) struct KnownTokens {
 struct Entry {
     proven: Arc<Proven>,
     kid: Option<Arc<str>>,
+    bytes: u32,
 }
 
 impl KnownTokens {
     pub(crate) fn new() -> Self {
         Self {
             tokens: Cache::builder()
-                .max_capacity(MAX_TOKENS)
+                .max_capacity(MAX_BYTES)
+                .weigher(|_, entry: &Entry| entry.bytes)
                 .time_to_idle(IDLE_LIFETIME)
                 .build(),
             secrets: [RandomState::new(), RandomState::new()],
@@ -57,9 +62,11 @@ impl KnownTokens {
         proven: Arc<Proven>,
         kid: Option<&str>,
     ) {
+        let bytes = token.len().saturating_mul(BYTES_PER_TOKEN_BYTE) + BYTES_PER_ENTRY;
         let entry = Entry {
             proven,
             kid: kid.map(Arc::from),
+            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
         };
         self.tokens.insert(self.key(project, token), entry);
     }

@@ -141,17 +141,20 @@ async fn any_tower_service_can_be_inside() {
     use http::{Request, Response};
     use tower::{Layer as _, ServiceExt as _, service_fn};
 
+    async fn inside(_: Request<()>) -> Result<Response<String>, std::convert::Infallible> {
+        Ok(Response::new("inside".to_owned()))
+    }
     let upstream = Upstream::new();
     let layer = plinth_session::SessionLayer::builder("http://auth.test", "anon")
         .http(upstream.http())
         .runtime(plinth_session::SessionRuntime::new())
         .build()
         .unwrap();
-    let inner = service_fn(async |_: Request<()>| {
-        Ok::<_, std::convert::Infallible>(Response::new("inside".to_owned()))
-    });
-
-    let response = layer.layer(inner).oneshot(Request::new(())).await.unwrap();
+    let response = layer
+        .layer(service_fn(inside))
+        .oneshot(Request::new(()))
+        .await
+        .unwrap();
 
     assert_eq!(response.into_body(), "inside");
 }
