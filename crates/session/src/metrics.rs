@@ -25,7 +25,7 @@ pub(crate) fn csrf_rejected() {
     counter!("plinth_session_csrf_rejections_total").increment(1);
 }
 
-/// Several cookies of one name, of which only the first counts.
+/// Session cookies that contradict each other.
 pub(crate) fn conflicting_cookies() {
     counter!("plinth_session_conflicting_cookies_total").increment(1);
 }

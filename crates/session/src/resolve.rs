@@ -51,7 +51,8 @@ impl Config {
             metrics::conflicting_cookies();
             tracing::warn!(
                 cookie = %self.key,
-                "several session cookies have one name; the first counts, the others are ignored"
+                "session cookies contradict each other; the first of a name counts, and a whole value \
+                 before chunks"
             );
         }
         let Some(stored) = self.stored_session(jar) else {

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, header};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::limits::Limits;
-use super::name::is_chunk_like;
+use super::name::{chunk_name, is_chunk_like};
 use super::percent;
 use super::write::Write;
 
@@ -75,10 +75,13 @@ impl Cookies {
             .any(|cookie| is_chunk_like(&cookie.name, key))
     }
 
-    /// Whether several cookies of this key had one name and different values, as when a
-    /// neighbouring domain has tossed in one of its own (A28).
+    /// Whether the cookies of this key contradict each other, as when a neighbouring domain has
+    /// tossed in one of its own (A28): one name with different values, or a whole value beside
+    /// the chunks of another.
     pub fn has_conflict_of(&self, key: &str) -> bool {
+        let has = |name: &str| self.value(name).is_some_and(|value| !value.is_empty());
         self.conflicting.iter().any(|name| is_chunk_like(name, key))
+            || has(key) && has(&chunk_name(key, 0))
     }
 }
 
@@ -212,6 +215,16 @@ mod tests {
             }
         );
         assert!(cookies.has_conflict_of("k") && !cookies.has_conflict_of("theme"));
+    }
+
+    #[test]
+    fn a_whole_value_beside_chunks_is_a_conflict() {
+        let has_conflict = |header: &str| Cookies::parse(header).has_conflict_of("k");
+
+        assert!(has_conflict("k.0=a; k.1=b; k=c"));
+        assert!(!has_conflict("k.0=a; k.1=b; k="));
+        assert!(!has_conflict("k.0=a; k.1=b; k-code-verifier=c"));
+        assert!(!has_conflict("k=a; k=a"));
     }
 
     #[test]
