@@ -10,4 +10,5 @@ mod rest_sending;
 mod sign_in;
 mod support;
 mod ticker;
+mod transport;
 mod user;

@@ -69,6 +69,11 @@ impl Engine {
         let (engine, token) = (self.clone(), Zeroizing::new(refresh_token.to_owned()));
         let work: BoxFuture<'static, Outcome> = Box::pin(async move {
             let outcome = engine.refresh_and_save(&token).await;
+            // Whether, never what (S35).
+            match &outcome {
+                Ok(_) => tracing::debug!("the session was refreshed"),
+                Err(error) => tracing::debug!(status = error.status(), "the refresh failed"),
+            }
             let mut flight = engine.flight();
             flight.current = None;
             flight.failed = outcome.as_ref().err().map(|error| Failed {
