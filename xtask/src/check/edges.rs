@@ -68,6 +68,8 @@ const DRAWING: &[(&str, MayUse)] = &[
     ("plinth-token", Only(&[])),
     ("plinth-client", Only(&["plinth-token"])),
     ("plinth-session", Only(&["plinth-client", "plinth-token"])),
+    // Examples use what users can use.
+    ("axum-session", Only(&["plinth-client", "plinth-session"])),
     ("plinth-testkit", Only(TESTKIT)),
     ("plinth-bench", Everything),
     ("xtask", Only(&["plinth-settings"])),

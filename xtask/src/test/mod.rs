@@ -4,6 +4,7 @@
 //! supports. Suites in JavaScript drive the very binary that the Rust tests were built with.
 
 mod artifacts;
+mod ssr;
 
 use std::{
     cell::OnceCell,
@@ -125,7 +126,8 @@ fn suite_steps(folder: PathBuf, built: &OnceCell<Artifacts>) -> [Step<'_>; 2] {
             test_in_javascript(&folder, built)
         })
         .needs([BUILD, RUNTIME_PACKAGES, &packages])
-        .needs(is_in_browser.then_some(SYSTEM_PACKAGES)),
+        .needs(is_in_browser.then_some(SYSTEM_PACKAGES))
+        .needs(ssr::further_needs(&name)),
     ]
 }
 
@@ -174,6 +176,7 @@ fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outco
     npm.arg("test");
     npm.env("PLINTH_BIN", artifacts.program(PROGRAM)?);
     npm.env("PLINTH_RUNTIME_DIR", workspace::root().join("runtime"));
+    ssr::add_example(suite, artifacts, &mut npm)?;
     commands::run(&mut npm)?;
     Ok(Outcome::Done)
 }

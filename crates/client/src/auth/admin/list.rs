@@ -1,0 +1,125 @@
+//! `GET /admin/users`.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::AuthError;
+use super::super::api::{AuthApi, Call};
+use crate::call_options::{CallOptions, with_call_options};
+use crate::http::Answer;
+use crate::user::User;
+
+/// Reading a page of users; see [`Users::list`](super::Users::list).
+#[must_use = "nothing is sent before `send`"]
+pub struct ListUsersRequest {
+    api: AuthApi,
+    page: Option<u64>,
+    per_page: Option<u64>,
+    options: CallOptions,
+}
+
+with_call_options!(ListUsersRequest);
+
+/// A page of users.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct UserPage {
+    /// The users on it.
+    pub users: Vec<User>,
+    /// How many users there are on all pages.
+    pub total: Option<u64>,
+    /// The page after this one.
+    pub next_page: Option<u64>,
+    /// The last page.
+    pub last_page: Option<u64>,
+}
+
+impl ListUsersRequest {
+    pub(super) fn new(api: &AuthApi) -> Self {
+        Self {
+            api: api.clone(),
+            page: None,
+            per_page: None,
+            options: CallOptions::default(),
+        }
+    }
+
+    /// Which page, counted from 1.
+    pub fn page(mut self, page: u64) -> Self {
+        self.page = Some(page);
+        self
+    }
+
+    /// How many users a page has; the server's default is 50.
+    pub fn per_page(mut self, users: u64) -> Self {
+        self.per_page = Some(users);
+        self
+    }
+
+    /// Reads the page.
+    pub async fn send(self) -> Result<UserPage, AuthError> {
+        #[derive(Deserialize)]
+        struct Page<'a> {
+            #[serde(borrow)]
+            users: Vec<&'a RawValue>,
+        }
+
+        let text = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
+        let call = Call::get("/admin/users")
+            .query("page", text(self.page))
+            .query("per_page", text(self.per_page));
+        let answer = self.api.for_call(&self.options)?.answer(call).await?;
+        let page: Page<'_> =
+            serde_json::from_slice(&answer.body).map_err(|_| AuthError::unreadable())?;
+        let users = page
+            .users
+            .iter()
+            .filter_map(|user| User::from_json(user.get()))
+            .collect();
+        Ok(UserPage {
+            users,
+            total: answer
+                .header("x-total-count")
+                .and_then(|total| total.parse().ok()),
+            next_page: linked_page(&answer, "next"),
+            last_page: linked_page(&answer, "last"),
+        })
+    }
+}
+
+/// The page that the `Link` header names, as a whole number (S81).
+fn linked_page(answer: &Answer, relation: &str) -> Option<u64> {
+    let links = answer.header("link")?;
+    let relation = format!("rel=\"{relation}\"");
+    let link = links.split(',').find(|link| link.contains(&relation))?;
+    let (_, rest) = link.split_once('<')?;
+    let (url, _) = rest.split_once('>')?;
+    let (_, query) = url.split_once('?')?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    let (_, page) = pairs.find(|(name, _)| name == "page")?;
+    page.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn s81_pages_are_whole_numbers() {
+        let mut headers = HeaderMap::new();
+        let links =
+            r#"</admin/users?page=12&per_page=5>; rel="next", </admin/users?page=345>; rel="last""#;
+        headers.insert("link", HeaderValue::from_static(links));
+        let answer = Answer {
+            status: 200,
+            headers,
+            body: Default::default(),
+        };
+
+        assert_eq!(linked_page(&answer, "next"), Some(12));
+        assert_eq!(linked_page(&answer, "last"), Some(345));
+        assert_eq!(linked_page(&answer, "first"), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! The calls of `/auth/v1`, one method each, without any state: who keeps a session elsewhere
+//! (a server in cookies, say) builds on this. [`Auth`](super::Auth) adds the session.
+
+mod call;
+mod factors;
+mod passkeys;
+mod refresh;
+mod token;
+mod user;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::AuthError;
+use crate::call_options::CallOptions;
+use crate::clock::Clock;
+use crate::http::Http;
+use crate::project_url::ProjectUrl;
+use crate::session::Session;
+use crate::user::User;
+pub(crate) use call::{Call, segment};
+pub(crate) use factors::code_answer;
+pub use factors::{Challenge, EnrolledFactor, EnrolledTotp};
+pub use passkeys::{Passkey, PasskeyOptions};
+pub use refresh::{FIRST_WAIT_MS, RETRY_BUDGET_MS};
+pub use user::Scope;
+
+/// K11: the version of answers that this client reads.
+pub const API_VERSION: &str = "2024-01-01";
+
+/// The stateless calls of one project's auth service. Cheap to clone.
+#[derive(Clone)]
+pub struct AuthApi(Arc<Parts>);
+
+#[derive(Clone)]
+struct Parts {
+    base: String,
+    key: String,
+    headers: HeaderMap,
+    timeout: Option<Duration>,
+    http: Http,
+}
+
+/// A token answer: a session, a user, both or neither.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TokenAnswer {
+    /// There if the person is signed in now.
+    pub session: Option<Session>,
+    /// There unless the answer only says that something was sent.
+    pub user: Option<User>,
+    /// The sign-in worked, but the password should be changed (S85).
+    pub weak_password: Option<WeakPassword>,
+}
+
+/// Advice that comes with a successful sign-in.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[non_exhaustive]
+pub struct WeakPassword {
+    /// What is wrong, for people.
+    #[serde(default)]
+    pub message: String,
+    /// `length`, `characters`, `pwned`.
+    #[serde(default)]
+    pub reasons: Vec<String>,
+}
+
+impl AuthApi {
+    /// Calls of the project at this URL, with its anonymous key.
+    pub fn new(project_url: &ProjectUrl, key: &str, http: Http) -> Self {
+        Self(Arc::new(Parts {
+            base: project_url.service("auth/v1"),
+            key: key.to_owned(),
+            headers: HeaderMap::new(),
+            timeout: None,
+            http,
+        }))
+    }
+
+    /// The same with headers that every call carries.
+    pub fn with_headers(self, headers: HeaderMap) -> Self {
+        let mut parts = Parts::clone(&self.0);
+        parts.headers.extend(headers);
+        Self(Arc::new(parts))
+    }
+
+    /// The same, giving up on every call after this long.
+    pub fn with_timeout(self, limit: Duration) -> Self {
+        let mut parts = Parts::clone(&self.0);
+        parts.timeout = Some(limit);
+        Self(Arc::new(parts))
+    }
+
+    /// The same for one call with options of its own.
+    pub(crate) fn for_call(&self, options: &CallOptions) -> Result<Self, AuthError> {
+        if options.is_unsendable {
+            return Err(AuthError::InvalidInput("A header cannot be sent as given"));
+        }
+        if options.timeout.is_none() && options.headers.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut parts = Parts::clone(&self.0);
+        parts.timeout = options.timeout.or(parts.timeout);
+        for (name, value) in &options.headers {
+            parts.headers.insert(name, value.clone());
+        }
+        Ok(Self(Arc::new(parts)))
+    }
+
+    /// The clock that expiry and waits go by.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        self.0.http.clock()
+    }
+
+    /// How far the server's clock is ahead of ours, in milliseconds (S14).
+    pub fn clock_skew_ms(&self) -> Option<i64> {
+        self.0.http.clock_skew_ms()
+    }
+
+    /// Where the service is: `https://…/auth/v1`.
+    pub fn base_url(&self) -> &str {
+        &self.0.base
+    }
+
+    /// Whether every call carries an `Authorization` header of the caller's.
+    pub(crate) fn has_own_authorization(&self) -> bool {
+        self.0.headers.contains_key(header::AUTHORIZATION)
+    }
+
+    fn bearer(&self, token: Option<&str>) -> Option<HeaderValue> {
+        let token = token.unwrap_or(&self.0.key);
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    fn headers(&self, token: Option<&str>) -> Result<HeaderMap, AuthError> {
+        let unsendable =
+            || AuthError::InvalidInput("The key or token has characters that cannot be sent");
+        let mut headers = self.0.headers.clone();
+        let mut default = |name: HeaderName, value: HeaderValue| {
+            headers.entry(name).or_insert(value);
+        };
+        let mut key = HeaderValue::from_str(&self.0.key).map_err(|_| unsendable())?;
+        key.set_sensitive(true);
+        default(HeaderName::from_static("apikey"), key);
+        let version = HeaderValue::from_static(API_VERSION);
+        default(HeaderName::from_static("x-supabase-api-version"), version);
+        if let Ok(info) = HeaderValue::from_str(&crate::http::client_info()) {
+            default(HeaderName::from_static("x-client-info"), info);
+        }
+        let bearer = self.bearer(token).ok_or_else(unsendable)?;
+        match token {
+            // A user's token is what the call is about.
+            Some(_) => _ = headers.insert(header::AUTHORIZATION, bearer),
+            None => _ = headers.entry(header::AUTHORIZATION).or_insert(bearer),
+        }
+        Ok(headers)
+    }
+}
+
+/// The address only: the key stays out of logs.
+impl fmt::Debug for AuthApi {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("AuthApi")
+            .field("key_length", &self.0.key.len())
+            .finish_non_exhaustive()
+    }
+}

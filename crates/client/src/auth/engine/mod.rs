@@ -1,0 +1,91 @@
+//! The session engine (client contract §1): keeps one user's session in a store, refreshes it in
+//! time and only once, and tells everybody who listens.
+//!
+//! Lock order: nothing here holds two locks at once, and no lock is held across an await, except
+//! the store's own and that of pending sign-ins.
+
+mod bus;
+mod event;
+mod hub;
+mod load;
+mod refresh;
+mod stored;
+mod ticker;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::OnceCell;
+
+use super::api::AuthApi;
+use super::jwks::JwksCache;
+use super::pkce::PendingFlows;
+use crate::runtime::Task;
+use crate::store::SessionStore;
+pub use bus::{BusMessage, SessionBus};
+pub use event::{AuthEvent, SignOutReason};
+pub use hub::AuthEvents;
+pub use refresh::COOL_DOWN_MS;
+pub use ticker::{AutoRefresh, REFRESH_THRESHOLD_TICKS, TICK_MS};
+
+/// How a session is kept.
+pub(crate) struct Settings {
+    pub(crate) storage_key: String,
+    pub(crate) store: Arc<dyn SessionStore>,
+    /// Where users are kept if not with their session (S9).
+    pub(crate) user_store: Option<Arc<dyn SessionStore>>,
+    pub(crate) auto_refresh: bool,
+    pub(crate) append_flow_id: bool,
+    pub(crate) bus: Option<Arc<dyn SessionBus>>,
+}
+
+/// One client's session.
+pub(crate) struct Engine {
+    pub(crate) api: AuthApi,
+    pub(crate) keys: Arc<JwksCache>,
+    pub(crate) settings: Settings,
+    pub(crate) flows: PendingFlows,
+    hub: hub::Hub,
+    started: OnceCell<()>,
+    flight: Mutex<refresh::Flight>,
+    /// Counts removals, so that a save can tell that one came in between.
+    removals: AtomicU64,
+    /// Stops when the engine is dropped.
+    ticker: Mutex<Option<Task>>,
+    /// Whether `start` or `stop` was called, after which the ticker is the caller's (S23).
+    is_ticker_callers: AtomicBool,
+    /// Listens to the bus; stops when the engine is dropped.
+    listener: Mutex<Option<Task>>,
+}
+
+impl Engine {
+    pub(crate) fn new(api: AuthApi, keys: Arc<JwksCache>, settings: Settings) -> Self {
+        Self {
+            api,
+            keys,
+            flows: PendingFlows::new(settings.store.clone(), &settings.storage_key),
+            settings,
+            hub: hub::Hub::default(),
+            started: OnceCell::new(),
+            flight: Mutex::default(),
+            removals: AtomicU64::new(0),
+            ticker: Mutex::default(),
+            is_ticker_callers: AtomicBool::new(false),
+            listener: Mutex::default(),
+        }
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.api.clock().now_ms()
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Engine")
+            .field("storage_key", &self.settings.storage_key)
+            .finish_non_exhaustive()
+    }
+}

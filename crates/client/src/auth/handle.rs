@@ -1,0 +1,255 @@
+//! The signed-in user's session: reading, replacing and ending it (client contract §1.3, §1.8,
+//! §1.10, §1.11).
+
+use std::sync::Arc;
+
+use super::engine::{AuthEvent, AuthEvents, AutoRefresh, Engine, SignOutReason};
+use super::jwks::{KeySet, VerifyOptions, verify};
+use super::{AuthApi, AuthError, Claims, Decoded, JwksCache, Scope};
+use crate::call_options::{CallOptions, with_call_options};
+use crate::session::Session;
+use crate::user::User;
+
+/// A client's accounts module: who is signed in, and how they sign in and out. Cheap to clone.
+///
+/// Everything waits until a session of an earlier run has been taken up.
+#[derive(Clone, Debug)]
+pub struct Auth {
+    pub(crate) engine: Arc<Engine>,
+}
+
+impl Auth {
+    /// Waits until a session of an earlier run has been taken up. Every other call does so too.
+    pub async fn ready(&self) {
+        self.engine.ready().await;
+    }
+
+    /// The session, refreshed first if less than 90 s are left. `None` if nobody is signed in.
+    ///
+    /// Nothing about it is verified: it is what the store says. Servers that must know who asks
+    /// use [`Auth::claims`] or [`Auth::user`].
+    pub async fn session(&self) -> Result<Option<Session>, AuthError> {
+        self.engine.ready().await;
+        self.engine.load().await
+    }
+
+    /// New tokens now, whatever time is left.
+    pub async fn refresh(&self) -> Result<Session, AuthError> {
+        let session = self.engine.signed_in().await?;
+        self.engine.refresh(session.refresh_token()).await
+    }
+
+    /// New tokens for this refresh token; they become the session.
+    pub async fn refresh_with(&self, refresh_token: &str) -> Result<Session, AuthError> {
+        self.engine.ready().await;
+        self.engine.refresh(refresh_token).await
+    }
+
+    /// Makes two tokens from elsewhere the session, after asking the server who they belong to.
+    /// An access token that has ended is refreshed first.
+    pub async fn set_session(
+        &self,
+        access_token: &str,
+        refresh_token: &str,
+    ) -> Result<Session, AuthError> {
+        self.engine.ready().await;
+        if access_token.is_empty() || refresh_token.is_empty() {
+            return Err(AuthError::SessionMissing);
+        }
+        let now_ms = self.api().clock().now_ms();
+        let exp = Decoded::parse(access_token)?.exp();
+        let is_ended = |exp: i64| exp.saturating_mul(1000) <= now_ms;
+        let Some(exp) = exp.filter(|exp| !is_ended(*exp)) else {
+            return self.engine.refresh(refresh_token).await;
+        };
+        let user = self.user_for(access_token).await?;
+        let now_s = now_ms.div_euclid(1000);
+        let session = Session::from_tokens(access_token, refresh_token, &user, exp, now_s);
+        self.engine
+            .begin_session(&session, AuthEvent::SignedIn)
+            .await?;
+        Ok(session)
+    }
+
+    /// The signed-in user, as the server knows them now.
+    pub async fn user(&self) -> Result<User, AuthError> {
+        self.engine.ready().await;
+        match self.engine.load().await? {
+            Some(session) => self.user_for(session.access_token()).await,
+            None if self.api().has_own_authorization() => self.api().user_by_header().await,
+            None => Err(AuthError::SessionMissing),
+        }
+    }
+
+    /// The user whom a token belongs to, as the server knows them now. The stored session is not
+    /// read, but it is removed if the server says that it has ended.
+    pub async fn user_for(&self, token: &str) -> Result<User, AuthError> {
+        self.engine.ready().await;
+        let user = self.api().user(token).await;
+        if matches!(user, Err(AuthError::SessionMissing)) {
+            self.engine.remove(SignOutReason::Revoked).await?;
+        }
+        user
+    }
+
+    /// The verified claims of the session's token. `None` if nobody is signed in.
+    ///
+    /// Usually no request is made: the project's keys are fetched once in ten minutes. Tokens
+    /// that are signed with a shared secret are checked by asking the server.
+    pub async fn claims(&self) -> Result<Option<Claims>, AuthError> {
+        match self.session().await? {
+            None => Ok(None),
+            Some(session) => {
+                let claims = self.claims_for(session.access_token()).send().await?;
+                Ok(Some(claims))
+            }
+        }
+    }
+
+    /// The verified claims of any token.
+    pub fn claims_for(&self, token: &str) -> ClaimsRequest {
+        ClaimsRequest {
+            api: self.api().clone(),
+            cache: self.engine.keys.clone(),
+            token: token.to_owned(),
+            verify: VerifyOptions::default(),
+            options: CallOptions::default(),
+        }
+    }
+
+    /// What happens to the session from now on.
+    ///
+    /// ```no_run
+    /// use futures_util::StreamExt;
+    ///
+    /// # async fn example(client: plinth_client::Client) {
+    /// let mut events = client.auth().events();
+    /// while let Some((event, session)) = events.next().await {
+    ///     println!("{}: signed in: {}", event.name(), session.is_some());
+    /// }
+    /// # }
+    /// ```
+    pub fn events(&self) -> AuthEvents {
+        self.engine.events()
+    }
+
+    /// Looks after the session every 30 s until the guard is dropped, also if the client was
+    /// built without. From now on it is yours to decide when that happens.
+    pub fn start_auto_refresh(&self) -> AutoRefresh {
+        self.engine.start_auto_refresh()
+    }
+
+    /// Stops looking after the session. It is still refreshed when it is used.
+    pub fn stop_auto_refresh(&self) {
+        self.engine.stop_auto_refresh();
+    }
+
+    /// Ends sessions of the user.
+    ///
+    /// [`Scope::Local`] forgets this device's session first and then tells the server;
+    /// [`Scope::Global`] keeps it if the server cannot be told; [`Scope::Others`] never touches it.
+    pub async fn sign_out(&self, scope: Scope) -> Result<(), AuthError> {
+        self.engine.ready().await;
+        let session = match self.engine.load().await {
+            Ok(session) => session,
+            Err(error) => {
+                if scope == Scope::Local {
+                    self.forget().await?;
+                }
+                return Err(error);
+            }
+        };
+        let Some(session) = session else {
+            return match scope {
+                Scope::Others => Ok(()),
+                Scope::Global | Scope::Local => self.forget().await,
+            };
+        };
+        if scope == Scope::Local {
+            self.forget().await?;
+        }
+        match self.api().sign_out(session.access_token(), scope).await {
+            Err(error) if !is_already_gone(&error) => return Err(error),
+            _ => {}
+        }
+        match scope {
+            Scope::Global => self.forget().await,
+            Scope::Local | Scope::Others => Ok(()),
+        }
+    }
+
+    /// How far the server's clock is ahead of ours, in milliseconds, as its last answer said.
+    pub fn clock_skew_ms(&self) -> Option<i64> {
+        self.api().clock_skew_ms()
+    }
+
+    /// The calls themselves, without a session.
+    pub fn api(&self) -> &AuthApi {
+        &self.engine.api
+    }
+
+    async fn forget(&self) -> Result<(), AuthError> {
+        self.engine.remove(SignOutReason::User).await
+    }
+}
+
+fn is_already_gone(error: &AuthError) -> bool {
+    matches!(error, AuthError::SessionMissing) || matches!(error.status(), Some(401 | 403 | 404))
+}
+
+impl Engine {
+    /// Keeps a new session and says what made it.
+    pub(crate) async fn begin_session(
+        &self,
+        session: &Session,
+        event: AuthEvent,
+    ) -> Result<(), AuthError> {
+        self.save(session).await?;
+        self.emit(event, Some(session));
+        Ok(())
+    }
+
+    /// Puts a changed user into the session that is stored now: it may have been refreshed since
+    /// the request was sent, or be gone.
+    pub(crate) async fn replace_user(&self, user: &User) -> Result<(), AuthError> {
+        match self.read().await? {
+            Some(session) => {
+                self.begin_session(&session.with_user(user), AuthEvent::UserUpdated)
+                    .await
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Verifying a token; see [`Auth::claims_for`].
+#[must_use = "nothing is sent before `send`"]
+pub struct ClaimsRequest {
+    api: AuthApi,
+    cache: Arc<JwksCache>,
+    token: String,
+    verify: VerifyOptions,
+    options: CallOptions,
+}
+
+with_call_options!(ClaimsRequest);
+
+impl ClaimsRequest {
+    /// Accepts a token that has ended.
+    pub fn allow_expired(mut self) -> Self {
+        self.verify.allow_expired = true;
+        self
+    }
+
+    /// Looks at these keys before fetching any.
+    pub fn jwks(mut self, keys: KeySet) -> Self {
+        self.verify.keys = Some(keys);
+        self
+    }
+
+    /// Verifies.
+    pub async fn send(self) -> Result<Claims, AuthError> {
+        let api = self.api.for_call(&self.options)?;
+        verify(&self.token, &api, &self.cache, &self.verify).await
+    }
+}

@@ -1,0 +1,352 @@
+//! Second factors (client contract S68–S74).
+
+use serde_json::{Value, json};
+
+use super::api::code_answer;
+use super::body::Body;
+use super::engine::AuthEvent;
+use super::sign_in::Channel;
+use super::{Auth, AuthError, Challenge, Claims, Decoded, EnrolledFactor};
+use crate::session::Session;
+use crate::user::{Factor, User};
+
+/// The second-factor module; see [`Auth::mfa`].
+#[derive(Clone, Debug)]
+pub struct Mfa {
+    auth: Auth,
+}
+
+/// A user's factors by type.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Factors {
+    /// Every factor, also those that are not verified and of types that this version does not
+    /// know.
+    pub all: Vec<Factor>,
+    /// Verified authenticator apps.
+    pub totp: Vec<Factor>,
+    /// Verified phones.
+    pub phone: Vec<Factor>,
+    /// Verified security keys.
+    pub webauthn: Vec<Factor>,
+    /// Verified sets of recovery codes.
+    pub recovery_code: Vec<Factor>,
+}
+
+/// How sure the server is that it is the user.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct AssuranceLevel {
+    /// `aal1` or `aal2`: what the token says now.
+    pub current: Option<String>,
+    /// `aal2` if the user has a verified factor; ask for it if `current` is less (S73).
+    pub next: Option<String>,
+    /// How the user has shown who they are: the token's `amr` claim.
+    pub methods: Vec<Value>,
+}
+
+impl AssuranceLevel {
+    /// Whether a second factor should be asked for now.
+    pub fn needs_second_factor(&self) -> bool {
+        self.next.as_deref() == Some("aal2") && self.current.as_deref() != Some("aal2")
+    }
+}
+
+impl Auth {
+    /// Second factors.
+    pub fn mfa(&self) -> Mfa {
+        Mfa { auth: self.clone() }
+    }
+}
+
+impl Mfa {
+    /// Adds an authenticator app. Show its QR code, then [`Mfa::challenge_and_verify`] once with
+    /// what the app displays.
+    pub async fn enroll_totp(&self, friendly_name: &str) -> Result<EnrolledFactor, AuthError> {
+        self.enroll(json!({ "factor_type": "totp", "friendly_name": friendly_name }))
+            .await
+    }
+
+    /// The same, naming whom the app shows as issuer.
+    pub async fn enroll_totp_for(
+        &self,
+        friendly_name: &str,
+        issuer: &str,
+    ) -> Result<EnrolledFactor, AuthError> {
+        let body =
+            json!({ "factor_type": "totp", "friendly_name": friendly_name, "issuer": issuer });
+        self.enroll(body).await
+    }
+
+    /// Adds a phone. Then [`Mfa::challenge_by`] sends a code to it.
+    pub async fn enroll_phone(
+        &self,
+        friendly_name: &str,
+        phone: &str,
+    ) -> Result<EnrolledFactor, AuthError> {
+        let body =
+            json!({ "factor_type": "phone", "friendly_name": friendly_name, "phone": phone });
+        self.enroll(body).await
+    }
+
+    /// Adds a security key; [`Mfa::challenge_webauthn`] gives what to ask it.
+    pub async fn enroll_webauthn(&self, friendly_name: &str) -> Result<EnrolledFactor, AuthError> {
+        self.enroll(json!({ "factor_type": "webauthn", "friendly_name": friendly_name }))
+            .await
+    }
+
+    async fn enroll(&self, body: Value) -> Result<EnrolledFactor, AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth.api().enroll(session.access_token(), body).await
+    }
+
+    /// Asks for an authenticator app's code.
+    pub async fn challenge(&self, factor_id: &str) -> Result<Challenge, AuthError> {
+        self.challenge_with(factor_id, json!({})).await
+    }
+
+    /// Sends a code to a phone.
+    pub async fn challenge_by(
+        &self,
+        factor_id: &str,
+        channel: Channel,
+    ) -> Result<Challenge, AuthError> {
+        self.challenge_with(factor_id, json!({ "channel": channel.name() }))
+            .await
+    }
+
+    /// Asks a security key on a site; the options are in [`Challenge::webauthn`].
+    pub async fn challenge_webauthn(
+        &self,
+        factor_id: &str,
+        rp_id: &str,
+        rp_origins: &[&str],
+    ) -> Result<Challenge, AuthError> {
+        let body = json!({ "rpId": rp_id, "rpOrigins": rp_origins });
+        self.challenge_with(factor_id, body).await
+    }
+
+    async fn challenge_with(&self, factor_id: &str, body: Value) -> Result<Challenge, AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth
+            .api()
+            .challenge(session.access_token(), factor_id, body)
+            .await
+    }
+
+    /// Shows the code. The session that comes back, at `aal2`, replaces the stored one.
+    pub async fn verify(
+        &self,
+        factor_id: &str,
+        challenge_id: &str,
+        code: &str,
+    ) -> Result<Session, AuthError> {
+        self.verify_with(factor_id, code_answer(challenge_id, code))
+            .await
+    }
+
+    /// Shows a security key's answer: `kind` is `create` the first time and `request` afterwards.
+    pub async fn verify_webauthn(
+        &self,
+        factor_id: &str,
+        challenge_id: &str,
+        kind: &str,
+        credential: Value,
+        rp_id: &str,
+        rp_origins: &[&str],
+    ) -> Result<Session, AuthError> {
+        let webauthn = Body::default()
+            .with("type", kind)
+            .with("credential_response", credential)
+            .with("rpId", rp_id)
+            .with("rpOrigins", rp_origins);
+        let body = json!({ "challenge_id": challenge_id, "webauthn": webauthn.finish() });
+        self.verify_with(factor_id, body).await
+    }
+
+    /// Adds a security key in one go. `ceremony` is given the options for the key and gives back
+    /// its answer.
+    pub async fn register_webauthn<F: Future<Output = Result<Value, AuthError>>>(
+        &self,
+        friendly_name: &str,
+        rp_id: &str,
+        rp_origins: &[&str],
+        ceremony: impl FnOnce(Value) -> F,
+    ) -> Result<Session, AuthError> {
+        let factor = self.enroll_webauthn(friendly_name).await?;
+        self.webauthn_ceremony(&factor.id, "create", rp_id, rp_origins, ceremony)
+            .await
+    }
+
+    /// Asks a security key and shows its answer in one go; see [`Mfa::register_webauthn`].
+    pub async fn authenticate_webauthn<F: Future<Output = Result<Value, AuthError>>>(
+        &self,
+        factor_id: &str,
+        rp_id: &str,
+        rp_origins: &[&str],
+        ceremony: impl FnOnce(Value) -> F,
+    ) -> Result<Session, AuthError> {
+        self.webauthn_ceremony(factor_id, "request", rp_id, rp_origins, ceremony)
+            .await
+    }
+
+    async fn webauthn_ceremony<F: Future<Output = Result<Value, AuthError>>>(
+        &self,
+        factor_id: &str,
+        kind: &str,
+        rp_id: &str,
+        rp_origins: &[&str],
+        ceremony: impl FnOnce(Value) -> F,
+    ) -> Result<Session, AuthError> {
+        let challenge = self
+            .challenge_webauthn(factor_id, rp_id, rp_origins)
+            .await?;
+        let options = challenge
+            .webauthn
+            .as_ref()
+            .and_then(|asked| asked.get("credential_options"));
+        let options = options.cloned().ok_or(AuthError::InvalidTokenResponse)?;
+        let answer = ceremony(options).await?;
+        self.verify_webauthn(factor_id, &challenge.id, kind, answer, rp_id, rp_origins)
+            .await
+    }
+
+    async fn verify_with(&self, factor_id: &str, body: Value) -> Result<Session, AuthError> {
+        let old = self.auth.engine.signed_in().await?;
+        let api = self.auth.api();
+        let session = api
+            .verify_factor(old.access_token(), factor_id, body)
+            .await?;
+        let event = AuthEvent::MfaChallengeVerified;
+        self.auth.engine.begin_session(&session, event).await?;
+        Ok(session)
+    }
+
+    /// Asks for an authenticator app's code and shows it.
+    pub async fn challenge_and_verify(
+        &self,
+        factor_id: &str,
+        code: &str,
+    ) -> Result<Session, AuthError> {
+        let challenge = self.challenge(factor_id).await?;
+        self.verify(factor_id, &challenge.id, code).await
+    }
+
+    /// Removes a factor, and refreshes the session so that its token no longer claims it.
+    pub async fn unenroll(&self, factor_id: &str) -> Result<(), AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth
+            .api()
+            .unenroll(session.access_token(), factor_id)
+            .await?;
+        if let Err(error) = self.auth.engine.refresh(session.refresh_token()).await {
+            tracing::warn!(error = %error, "the factor is gone, but the token still claims it");
+        }
+        Ok(())
+    }
+
+    /// The signed-in user's factors, as the server knows them now.
+    pub async fn factors(&self) -> Result<Factors, AuthError> {
+        let user = self.auth.user().await?;
+        Ok(factors_of(&user))
+    }
+
+    /// How sure the server is that it is the user, by what is stored; no request is made where
+    /// the user is stored with the session.
+    pub async fn assurance_level(&self) -> Result<AssuranceLevel, AuthError> {
+        let Some(session) = self.auth.session().await? else {
+            return Ok(AssuranceLevel::default());
+        };
+        match session.user() {
+            Some(user) => level_of(session.access_token(), &user),
+            None => self.assurance_level_for(session.access_token()).await,
+        }
+    }
+
+    /// The same for any token; the factors come from the server.
+    pub async fn assurance_level_for(&self, token: &str) -> Result<AssuranceLevel, AuthError> {
+        let user = self.auth.user_for(token).await?;
+        level_of(token, &user)
+    }
+}
+
+fn factors_of(user: &User) -> Factors {
+    let verified = |factor_type: &str| {
+        let factors = user.factors().iter();
+        let of_type = |factor: &&Factor| factor.factor_type == factor_type && factor.is_verified();
+        factors.filter(of_type).cloned().collect()
+    };
+    Factors {
+        all: user.factors().to_vec(),
+        totp: verified("totp"),
+        phone: verified("phone"),
+        webauthn: verified("webauthn"),
+        recovery_code: verified("recovery_code"),
+    }
+}
+
+fn level_of(token: &str, user: &User) -> Result<AssuranceLevel, AuthError> {
+    let decoded = Decoded::parse(token)?;
+    let claims: &Claims = decoded.unverified();
+    let current = claims.aal().map(str::to_owned);
+    let next = match user.factors().iter().any(Factor::is_verified) {
+        true => Some("aal2".to_owned()),
+        false => current.clone(),
+    };
+    let methods = claims.get("amr").and_then(Value::as_array);
+    Ok(AssuranceLevel {
+        current,
+        next,
+        methods: methods.cloned().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::claims::unsigned;
+
+    fn user(factors: &str) -> User {
+        User::from_json(&format!(r#"{{"id":"u","factors":{factors}}}"#)).unwrap()
+    }
+
+    #[test]
+    fn s71_only_verified_factors_stand_under_their_type() {
+        let user = user(
+            r#"[{"id":"1","factor_type":"totp","status":"verified"},
+                {"id":"2","factor_type":"totp","status":"unverified"},
+                {"id":"3","factor_type":"from_the_future","status":"verified"},
+                {"id":"4","factor_type":"phone","status":"verified"}]"#,
+        );
+
+        let factors = factors_of(&user);
+
+        let ids = |factors: &[Factor]| {
+            factors
+                .iter()
+                .map(|factor| factor.id.clone())
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        assert_eq!(ids(&factors.all), "1,2,3,4");
+        assert_eq!(
+            (ids(&factors.totp), ids(&factors.phone)),
+            ("1".into(), "4".into())
+        );
+        assert!(factors.webauthn.is_empty());
+    }
+
+    #[test]
+    fn s72_the_next_level_follows_from_verified_factors() {
+        let claims = json!({ "aal": "aal1", "amr": [{ "method": "password", "timestamp": 1 }] });
+        let token = unsigned(&json!({ "alg": "HS256" }), &claims);
+        let level = |factors| level_of(&token, &user(factors)).unwrap();
+
+        let with = level(r#"[{"id":"1","factor_type":"totp","status":"verified"}]"#);
+        assert!(with.needs_second_factor());
+        assert_eq!(with.methods.len(), 1);
+        let without = level(r#"[{"id":"1","factor_type":"totp","status":"unverified"}]"#);
+        assert_eq!(without.next.as_deref(), Some("aal1"));
+        assert!(!without.needs_second_factor());
+    }
+}

@@ -1,0 +1,57 @@
+//! Accounts and sessions (client contract §1).
+//!
+//! [`Auth`] is what applications use: it keeps the user's session, refreshes it in time, and says
+//! what happens to it. [`AuthApi`] is the calls alone, for programs that keep sessions their own
+//! way. [`verify`] and [`JwksCache`] check tokens. [`AdminClient`] administers accounts with the
+//! service key.
+
+mod admin;
+mod api;
+mod body;
+mod claims;
+mod engine;
+mod error;
+mod error_code;
+mod handle;
+mod identities;
+mod jwks;
+mod messages;
+mod mfa;
+mod passkeys;
+pub mod pkce;
+mod sign_in;
+mod update_user;
+
+pub use admin::{
+    AdminClient, AdminFactors, AdminPasskeys, AdminUser, CreateUserRequest, DeleteUserRequest,
+    GenerateLinkRequest, GeneratedLink, InviteRequest, LinkType, ListUsersRequest,
+    UpdateUserByIdRequest, UserPage, Users,
+};
+pub(crate) use api::segment as url_segment;
+pub use api::{
+    API_VERSION, AuthApi, Challenge, EnrolledFactor, EnrolledTotp, FIRST_WAIT_MS, Passkey,
+    PasskeyOptions, RETRY_BUDGET_MS, Scope, TokenAnswer, WeakPassword,
+};
+pub use claims::{Claims, Decoded};
+pub use engine::{
+    AuthEvent, AuthEvents, AutoRefresh, BusMessage, COOL_DOWN_MS, REFRESH_THRESHOLD_TICKS,
+    SessionBus, SignOutReason, TICK_MS,
+};
+pub(crate) use engine::{Engine, Settings};
+pub use error::AuthError;
+pub use error_code::ErrorCode;
+pub use handle::{Auth, ClaimsRequest};
+pub use jwks::{
+    FETCH_TIMEOUT, JwksCache, KEY_SET_LIFETIME_MS, KeySet, MAX_KEY_SET_BYTES, MAX_KEYS,
+    REFETCH_INTERVAL_MS, STALE_LIFETIME_MS, Verdict, VerifyOptions, verify,
+};
+pub use messages::{RecoverRequest, Resend, ResendRequest};
+pub use mfa::{AssuranceLevel, Factors, Mfa};
+pub use passkeys::Passkeys;
+pub use pkce::{Flow, PendingFlows, RedirectType, TakenVerifier, is_flow_id};
+pub use sign_in::{
+    AnonymousRequest, Channel, EmailOtp, ExchangeRequest, Exchanged, FromRedirect, IdTokenRequest,
+    OAuthRequest, OAuthStart, Otp, OtpRequest, PasswordRequest, PhoneOtp, Provider, SignUp,
+    SignUpRequest, SignedIn, Sso, SsoRequest, Verified, VerifyOtpRequest,
+};
+pub use update_user::UpdateUserRequest;

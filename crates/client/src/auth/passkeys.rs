@@ -1,0 +1,95 @@
+//! Passkeys as a way to sign in (client contract S75). Talking to the authenticator is the
+//! caller's: options go to it, and its answer comes back, as JSON with base64url texts.
+
+use serde_json::Value;
+
+use super::body::Body;
+use super::engine::AuthEvent;
+use super::sign_in::SignedIn;
+use super::{Auth, AuthError, Passkey, PasskeyOptions};
+
+/// The passkeys module; see [`Auth::passkeys`].
+#[derive(Clone, Debug)]
+pub struct Passkeys {
+    auth: Auth,
+}
+
+impl Auth {
+    /// Passkeys.
+    pub fn passkeys(&self) -> Passkeys {
+        Passkeys { auth: self.clone() }
+    }
+}
+
+impl Passkeys {
+    /// What to ask an authenticator to make a passkey for the signed-in user.
+    pub async fn start_registration(&self) -> Result<PasskeyOptions, AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth
+            .api()
+            .passkey_registration(session.access_token())
+            .await
+    }
+
+    /// Keeps the passkey that the authenticator made.
+    pub async fn verify_registration(
+        &self,
+        challenge_id: &str,
+        credential: Value,
+    ) -> Result<Passkey, AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        let token = session.access_token();
+        self.auth
+            .api()
+            .verify_passkey_registration(token, challenge_id, credential)
+            .await
+    }
+
+    /// What to ask an authenticator to sign somebody in.
+    pub async fn start_authentication(
+        &self,
+        captcha: Option<&str>,
+    ) -> Result<PasskeyOptions, AuthError> {
+        self.auth.ready().await;
+        let body = Body::default().captcha(captcha).finish();
+        self.auth.api().passkey_authentication(body).await
+    }
+
+    /// Signs in with the authenticator's answer.
+    pub async fn verify_authentication(
+        &self,
+        challenge_id: &str,
+        credential: Value,
+    ) -> Result<SignedIn, AuthError> {
+        self.auth.ready().await;
+        let api = self.auth.api();
+        let tokens = api
+            .verify_passkey_authentication(challenge_id, credential)
+            .await?;
+        self.auth.adopt(tokens, AuthEvent::SignedIn).await
+    }
+
+    /// The signed-in user's passkeys.
+    pub async fn list(&self) -> Result<Vec<Passkey>, AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth.api().passkeys(session.access_token()).await
+    }
+
+    /// Gives a passkey another name.
+    pub async fn rename(&self, id: &str, friendly_name: &str) -> Result<Passkey, AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth
+            .api()
+            .rename_passkey(session.access_token(), id, friendly_name)
+            .await
+    }
+
+    /// Removes a passkey.
+    pub async fn delete(&self, id: &str) -> Result<(), AuthError> {
+        let session = self.auth.engine.signed_in().await?;
+        self.auth
+            .api()
+            .delete_passkey(session.access_token(), id)
+            .await
+    }
+}

@@ -1,0 +1,270 @@
+//! Configuring a client.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderValue;
+
+use super::{Base, Client, ThirdParty, TokenSource};
+use crate::auth::{Auth, AuthApi, AuthError, Engine, JwksCache, SessionBus, Settings};
+use crate::call_options::CallOptions;
+use crate::clock::Clock;
+use crate::http::{Http, HttpService};
+use crate::project_url::ProjectUrl;
+use crate::runtime::{MaybeSend, MaybeSync};
+use crate::store::{MemoryStore, SessionStore};
+
+/// Configures a client; see [`Client::builder`].
+///
+/// ```
+/// use plinth_client::{Client, FileStore};
+///
+/// # fn main() -> Result<(), plinth_client::AuthError> {
+/// let client = Client::builder("http://localhost:54321", "anon-key")
+///     .session_store(FileStore::new("/tmp/my-tool/session"))
+///     .header("x-app", "my-tool")
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is made before `build`"]
+pub struct ClientBuilder {
+    url: String,
+    key: String,
+    storage_key: Option<String>,
+    store: Option<Arc<dyn SessionStore>>,
+    user_store: Option<Arc<dyn SessionStore>>,
+    auto_refresh: bool,
+    append_flow_id: bool,
+    bus: Option<Arc<dyn SessionBus>>,
+    keys: Option<Arc<JwksCache>>,
+    http: Option<Http>,
+    options: CallOptions,
+    retry: bool,
+    schema: Option<String>,
+}
+
+impl ClientBuilder {
+    pub(super) fn new(url: &str, key: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            key: key.to_owned(),
+            storage_key: None,
+            store: None,
+            user_store: None,
+            auto_refresh: true,
+            append_flow_id: false,
+            bus: None,
+            keys: None,
+            http: None,
+            options: CallOptions::default(),
+            retry: true,
+            schema: None,
+        }
+    }
+
+    /// Where the session is kept. In memory, unless this says otherwise.
+    pub fn session_store(mut self, store: impl SessionStore) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Keeps users apart from their sessions, which stay small that way.
+    pub fn user_store(mut self, store: impl SessionStore) -> Self {
+        self.user_store = Some(Arc::new(store));
+        self
+    }
+
+    /// The name under which the session is kept. The default is made of the first part of the
+    /// host's name, which several projects may share: set one where hosts are called `api.…` or
+    /// are IP addresses.
+    pub fn storage_key(mut self, key: impl Into<String>) -> Self {
+        self.storage_key = Some(key.into());
+        self
+    }
+
+    /// Whether the session is looked after every 30 s. It is, unless this says no; either way it
+    /// is refreshed when it is used.
+    pub fn auto_refresh(mut self, is_on: bool) -> Self {
+        self.auto_refresh = is_on;
+        self
+    }
+
+    /// Names each sign-in in the address it returns to, so that several can be under way at once
+    /// (`sb_flow_id`).
+    pub fn append_flow_id(mut self, is_on: bool) -> Self {
+        self.append_flow_id = is_on;
+        self
+    }
+
+    /// Tells other processes with the same session what happens to it, and hears from them.
+    pub fn session_bus(mut self, bus: impl SessionBus) -> Self {
+        self.bus = Some(Arc::new(bus));
+        self
+    }
+
+    /// Shares published keys with other clients of the same project.
+    pub fn jwks(mut self, cache: Arc<JwksCache>) -> Self {
+        self.keys = Some(cache);
+        self
+    }
+
+    /// Sends requests through a reqwest client of your own. It should not follow redirects to
+    /// other hosts: their answers are refused.
+    pub fn http(mut self, client: reqwest::Client) -> Self {
+        let clock = self.http.take().map(|http| http.clock().clone());
+        self.http = Some(Http::with_reqwest(client).with_shared_clock(clock));
+        self
+    }
+
+    /// Sends requests through a tower service of your own.
+    pub fn http_service(mut self, service: impl HttpService) -> Self {
+        let clock = self.http.take().map(|http| http.clock().clone());
+        self.http = Some(Http::with_service(service).with_shared_clock(clock));
+        self
+    }
+
+    /// Sends requests as others do already, over the same connections and by the same clock.
+    pub fn shared_http(mut self, http: Http) -> Self {
+        self.http = Some(http);
+        self
+    }
+
+    /// Goes by another clock than the machine's.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.http = Some(self.http.unwrap_or_default().with_clock(clock));
+        self
+    }
+
+    /// Sends a header with every request.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.options.set_header(name, value);
+        self
+    }
+
+    /// Gives up on a request after this long. There is no limit otherwise.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.options.timeout = Some(limit);
+        self
+    }
+
+    /// Whether reads from the database are tried again when the server is in trouble. They are,
+    /// unless this says no.
+    pub fn retry(mut self, is_on: bool) -> Self {
+        self.retry = is_on;
+        self
+    }
+
+    /// The database schema, where it is not the server's default.
+    pub fn schema(mut self, name: impl Into<String>) -> Self {
+        self.schema = Some(name.into());
+        self
+    }
+
+    /// Makes the client.
+    pub fn build(self) -> Result<Client, AuthError> {
+        let (base, url) = self.base()?;
+        let mut api = AuthApi::new(&url, &base.key, base.http.clone());
+        api = api.with_headers(base.headers.clone());
+        if let Some(limit) = base.timeout {
+            api = api.with_timeout(limit);
+        }
+        let settings = Settings {
+            storage_key: self.storage_key.unwrap_or_else(|| url.storage_key()),
+            store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
+            user_store: self.user_store,
+            auto_refresh: self.auto_refresh,
+            append_flow_id: self.append_flow_id,
+            bus: self.bus,
+        };
+        let engine = Engine::new(api, self.keys.unwrap_or_default(), settings);
+        let auth = Auth {
+            engine: Arc::new(engine),
+        };
+        let tokens: Arc<dyn TokenSource> = Arc::new(auth.clone());
+        Ok(Client {
+            base: Arc::new(base),
+            tokens,
+            auth,
+        })
+    }
+
+    /// Makes a client for users whom another service signs in. It asks this function for the
+    /// token of each request, and has no `auth()`.
+    ///
+    /// ```
+    /// use plinth_client::Client;
+    ///
+    /// # fn main() -> Result<(), plinth_client::AuthError> {
+    /// let client = Client::builder("http://localhost:54321", "anon-key")
+    ///     .access_token(|| async { Some("token-of-the-other-service".to_owned()) })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn access_token<F, T>(self, give: F) -> Result<Client<ThirdParty>, AuthError>
+    where
+        F: Fn() -> T + MaybeSend + MaybeSync + 'static,
+        T: Future<Output = Option<String>> + MaybeSend + 'static,
+    {
+        let (base, _) = self.base()?;
+        let auth = ThirdParty::new(give);
+        let tokens: Arc<dyn TokenSource> = Arc::new(auth.clone());
+        Ok(Client {
+            base: Arc::new(base),
+            tokens,
+            auth,
+        })
+    }
+
+    fn base(&self) -> Result<(Base, ProjectUrl), AuthError> {
+        let url = ProjectUrl::parse(&self.url)?;
+        if self.key.is_empty() || HeaderValue::from_str(&self.key).is_err() {
+            return Err(AuthError::InvalidInput(
+                "The project's key is missing or malformed",
+            ));
+        }
+        if self.options.is_unsendable {
+            return Err(AuthError::InvalidInput("A header cannot be sent as given"));
+        }
+        warn_of_unknown_key(&self.key);
+        let base = Base {
+            url: url.clone(),
+            key: self.key.clone(),
+            headers: self.options.headers.clone(),
+            http: self.http.clone().unwrap_or_default(),
+            timeout: self.options.timeout,
+            retry: self.retry,
+            schema: self.schema.clone(),
+        };
+        Ok((base, url))
+    }
+}
+
+/// Says once that a key is of a kind that this version does not know (R4). It is sent as given.
+fn warn_of_unknown_key(key: &str) {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    if is_of_unknown_kind(key) {
+        ONCE.call_once(|| tracing::warn!("the project's key is of an unknown kind"));
+    }
+}
+
+fn is_of_unknown_kind(key: &str) -> bool {
+    let kind = key
+        .strip_prefix("sb_")
+        .and_then(|rest| rest.split_once('_'));
+    kind.is_some_and(|(kind, _)| !matches!(kind, "publishable" | "secret"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r4_kinds_of_keys_are_told_apart() {
+        assert!(!is_of_unknown_kind("sb_publishable_x"));
+        assert!(!is_of_unknown_kind("sb_secret_x"));
+        assert!(!is_of_unknown_kind("eyJhbGciOi.x.y"));
+        assert!(is_of_unknown_kind("sb_temporary_x"));
+    }
+}

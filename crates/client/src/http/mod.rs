@@ -1,0 +1,200 @@
+//! Sending requests: over reqwest, or through any tower service.
+//!
+//! Nothing here knows what is asked. Time limits, size limits and the server's idea of the time
+//! (client contract S14) are kept here, so that they hold for every part of the SDK.
+
+mod over_reqwest;
+mod service;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::{Either, select};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+
+use crate::clock::{Clock, SystemClock};
+use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
+pub use service::HttpService;
+
+/// The most that an answer may have, unless its caller says otherwise.
+const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+const NO_SKEW: i64 = i64::MIN;
+
+/// How requests are sent, and by which clock. Cheap to clone; clones share connections.
+#[derive(Clone)]
+pub struct Http {
+    transport: Arc<dyn Transport>,
+    clock: Arc<dyn Clock>,
+    /// Server minus us, in milliseconds.
+    skew_ms: Arc<AtomicI64>,
+}
+
+/// A request did not get an answer. The text names no URL, because URLs can carry secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TransportError(pub(crate) String);
+
+/// One way to send a request.
+pub(crate) trait Transport: MaybeSend + MaybeSync + 'static {
+    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>>;
+}
+
+/// A request.
+#[derive(Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) url: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) max_answer_bytes: usize,
+}
+
+/// What came back.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Http {
+    /// The usual way: reqwest, which follows no redirects.
+    pub fn new() -> Self {
+        Self::over(over_reqwest::OverReqwest::new())
+    }
+
+    /// Through a reqwest client of the caller's.
+    pub fn with_reqwest(client: reqwest::Client) -> Self {
+        Self::over(over_reqwest::OverReqwest::with(client))
+    }
+
+    /// Through any tower service, for example an `axum::Router` without a socket in between.
+    pub fn with_service<S: HttpService>(service: S) -> Self {
+        Self::over(service::OverService(service))
+    }
+
+    /// By another clock than the machine's.
+    pub fn with_clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    pub(crate) fn with_shared_clock(mut self, clock: Option<Arc<dyn Clock>>) -> Self {
+        self.clock = clock.unwrap_or(self.clock);
+        self
+    }
+
+    fn over(transport: impl Transport) -> Self {
+        Self {
+            transport: Arc::new(transport),
+            clock: Arc::new(SystemClock),
+            skew_ms: Arc::new(AtomicI64::new(NO_SKEW)),
+        }
+    }
+
+    /// The clock that everything on top of this goes by.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// How far the server's clock is ahead of ours, in milliseconds, as its last answer said.
+    pub fn clock_skew_ms(&self) -> Option<i64> {
+        Some(self.skew_ms.load(Ordering::Relaxed)).filter(|skew| *skew != NO_SKEW)
+    }
+
+    pub(crate) async fn send(&self, request: Outgoing) -> Result<Answer, TransportError> {
+        let timeout = request.timeout;
+        let sending = self.transport.send(request);
+        let answer = match timeout {
+            None => sending.await,
+            Some(limit) => match select(sending, self.clock.sleep(limit)).await {
+                Either::Left((answer, _)) => answer,
+                Either::Right(_) => Err(TransportError("the request timed out".to_owned())),
+            },
+        }?;
+        self.note_date(&answer.headers);
+        Ok(answer)
+    }
+
+    fn note_date(&self, headers: &HeaderMap) {
+        let date = headers
+            .get(header::DATE)
+            .and_then(|date| date.to_str().ok());
+        let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+        let since = date.and_then(|date| date.duration_since(std::time::UNIX_EPOCH).ok());
+        if let Some(since) = since.and_then(|since| i64::try_from(since.as_millis()).ok()) {
+            let skew = since.saturating_sub(self.clock.now_ms());
+            self.skew_ms.store(skew, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Http").finish_non_exhaustive()
+    }
+}
+
+impl Outgoing {
+    pub(crate) fn new(method: Method, url: String) -> Self {
+        Self {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            timeout: None,
+            max_answer_bytes: MAX_ANSWER_BYTES,
+        }
+    }
+
+    /// Sets a header unless the caller did.
+    pub(crate) fn default_header(&mut self, name: HeaderName, value: &str) {
+        if !self.headers.contains_key(&name)
+            && let Ok(value) = HeaderValue::from_str(value)
+        {
+            self.headers.insert(name, value);
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as text; bytes that are no UTF-8 are replaced.
+    pub(crate) fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// What `Retry-After` asks for, where it names seconds.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.header("retry-after")?.trim().parse().ok()?;
+        Some(Duration::from_secs(seconds))
+    }
+}
+
+/// The header that names this client (R4).
+pub(crate) fn client_info() -> String {
+    let platform = std::env::consts::OS;
+    let version = env!("CARGO_PKG_VERSION");
+    format!("plinth-client/{version}; runtime=rust; platform={platform}")
+}
+
+fn too_large(max_bytes: usize) -> TransportError {
+    TransportError(format!("the answer is larger than {max_bytes} bytes"))
+}

@@ -1,0 +1,103 @@
+//! Requests over reqwest.
+
+use bytes::Bytes;
+
+use super::{Answer, Outgoing, Transport, TransportError};
+use crate::runtime::BoxFuture;
+
+#[cfg(not(target_arch = "wasm32"))]
+const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+pub(super) struct OverReqwest(Result<reqwest::Client, TransportError>);
+
+impl OverReqwest {
+    pub(super) fn new() -> Self {
+        let builder = reqwest::Client::builder();
+        // No service of ours redirects, and a redirect would carry the key along. A server that
+        // cannot be reached must not hold up everybody who waits for a refresh.
+        #[cfg(not(target_arch = "wasm32"))]
+        let builder = builder
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT);
+        Self(builder.build().map_err(|error| said(&error)))
+    }
+
+    pub(super) fn with(client: reqwest::Client) -> Self {
+        Self(Ok(client))
+    }
+
+    async fn exchange(&self, request: Outgoing) -> Result<Answer, TransportError> {
+        let client = self.0.as_ref().map_err(Clone::clone)?;
+        let url = url::Url::parse(&request.url)
+            .map_err(|_| TransportError("the request's URL is malformed".to_owned()))?;
+        let origin = url.origin();
+        let mut outgoing = reqwest::Request::new(request.method, url);
+        *outgoing.headers_mut() = request.headers;
+        if !request.body.is_empty() {
+            *outgoing.body_mut() = Some(request.body.into());
+        }
+
+        let response = client
+            .execute(outgoing)
+            .await
+            .map_err(|error| said(&error))?;
+
+        // A client of the caller's may follow redirects; what another host says is not an answer.
+        if response.url().origin() != origin {
+            return Err(TransportError(
+                "the answer came from another host".to_owned(),
+            ));
+        }
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = read(response, request.max_answer_bytes).await?;
+        Ok(Answer {
+            status,
+            headers,
+            body,
+        })
+    }
+}
+
+impl Transport for OverReqwest {
+    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>> {
+        Box::pin(self.exchange(request))
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+async fn read(mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
+    let mut body = bytes::BytesMut::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| said(&error))? {
+        if body.len() + chunk.len() > max_bytes {
+            return Err(super::too_large(max_bytes));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+#[cfg(target_arch = "wasm32")]
+async fn read(response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
+    let body = response.bytes().await.map_err(|error| said(&error))?;
+    if body.len() > max_bytes {
+        return Err(super::too_large(max_bytes));
+    }
+    Ok(body)
+}
+
+/// What went wrong, with its causes and without the URL.
+fn said(error: &reqwest::Error) -> TransportError {
+    let mut text = if error.is_connect() {
+        "cannot connect".to_owned()
+    } else if error.is_timeout() {
+        "the request timed out".to_owned()
+    } else {
+        "the request failed".to_owned()
+    };
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    TransportError(text)
+}

@@ -1,0 +1,104 @@
+//! What a query gives.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::RestError;
+use super::modifiers::{Form, Rows};
+use crate::http::Answer;
+
+/// The answer to a query.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Response<T> {
+    /// The rows, or whatever was asked for.
+    pub data: T,
+    /// How many rows there are, where the query counted them.
+    pub count: Option<u64>,
+    /// The HTTP status.
+    pub status: u16,
+}
+
+impl<T: DeserializeOwned> Response<T> {
+    pub(super) fn read(answer: &Answer, form: &Form) -> Result<Self, RestError> {
+        let (status, text) = match Outcome::of(answer) {
+            Outcome::Rows(text) => (answer.status, text),
+            Outcome::NoRows => (200, "[]".into()),
+            Outcome::Nothing => (204, "".into()),
+            Outcome::Failed => return Err(RestError::from_answer(answer)),
+        };
+        let unreadable = |error: serde_json::Error| RestError {
+            message: format!("the answer cannot be read as asked: {error}"),
+            status,
+            ..RestError::default()
+        };
+        let data = if form.is_text {
+            serde_json::from_value(Value::String(text.into_owned())).map_err(unreadable)?
+        } else if text.trim().is_empty() {
+            serde_json::from_value(Value::Null).map_err(unreadable)?
+        } else if form.rows == Rows::AtMostOne {
+            serde_json::from_value(at_most_one(&text, status)?).map_err(unreadable)?
+        } else {
+            serde_json::from_str(&text).map_err(unreadable)?
+        };
+        Ok(Self {
+            data,
+            count: count_of(answer),
+            status,
+        })
+    }
+}
+
+enum Outcome<'a> {
+    Rows(std::borrow::Cow<'a, str>),
+    /// A 404 with a list is an empty list.
+    NoRows,
+    /// A 404 without a body is nothing at all.
+    Nothing,
+    Failed,
+}
+
+impl<'a> Outcome<'a> {
+    fn of(answer: &'a Answer) -> Self {
+        if answer.is_success() {
+            return Self::Rows(answer.text());
+        }
+        if answer.status != 404 {
+            return Self::Failed;
+        }
+        match serde_json::from_slice::<Value>(&answer.body) {
+            Ok(Value::Array(_)) => Self::NoRows,
+            _ if answer.body.is_empty() => Self::Nothing,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// The row of a list that may have one.
+fn at_most_one(text: &str, status: u16) -> Result<Value, RestError> {
+    let value: Value = serde_json::from_str(text).map_err(|error| RestError {
+        message: format!("the answer is not JSON: {error}"),
+        status,
+        ..RestError::default()
+    })?;
+    match value {
+        Value::Array(mut rows) if rows.len() <= 1 => Ok(rows.pop().unwrap_or(Value::Null)),
+        Value::Array(rows) => Err(RestError {
+            code: "PGRST116".to_owned(),
+            message: "JSON object requested, multiple (or no) rows returned".to_owned(),
+            details: Some(format!(
+                "Results contain {} rows, application/vnd.pgrst.object+json requires 1 row",
+                rows.len()
+            )),
+            hint: None,
+            status: 406,
+        }),
+        other => Ok(other),
+    }
+}
+
+/// `Content-Range: 0-9/42` says 42.
+fn count_of(answer: &Answer) -> Option<u64> {
+    let (_, total) = answer.header("content-range")?.split_once('/')?;
+    total.parse().ok()
+}

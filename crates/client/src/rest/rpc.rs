@@ -1,0 +1,104 @@
+//! Functions of the database.
+
+use http::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::literal::argument;
+use super::query::Query;
+use super::{Context, Count, Response, RestError};
+
+/// A call; see [`Client::rpc`](crate::Client::rpc). What a function returns as a table can be
+/// filtered and ordered like one: [`Rpc::query`].
+#[must_use = "nothing is called before `execute`"]
+#[derive(Debug)]
+pub struct Rpc {
+    query: Query,
+    args: Value,
+    method: Method,
+}
+
+impl Rpc {
+    pub(super) fn new(context: Context, function: &str, args: &impl Serialize) -> Self {
+        let mut query = Query::new(context, Method::POST, "rpc/");
+        query.path.push_str(function);
+        let args = serde_json::to_value(args).unwrap_or_else(|error| {
+            query.note(&format!("the arguments cannot be written as JSON: {error}"));
+            Value::Null
+        });
+        Self {
+            query,
+            args,
+            method: Method::POST,
+        }
+    }
+
+    /// Calls by GET, for functions that change nothing. Arguments go into the URL.
+    pub fn get(mut self) -> Self {
+        self.method = Method::GET;
+        self
+    }
+
+    /// Asks for everything but the result.
+    pub fn head(mut self) -> Self {
+        self.method = Method::HEAD;
+        self
+    }
+
+    /// Counts the rows of the result.
+    pub fn count(mut self, how: Count) -> Self {
+        self.query = self.query.count(how);
+        self
+    }
+
+    /// Gives up after this long.
+    pub fn timeout(mut self, limit: std::time::Duration) -> Self {
+        self.query = self.query.timeout(limit);
+        self
+    }
+
+    /// Sends a header along.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.query = self.query.header(name, value);
+        self
+    }
+
+    /// The result as a table to filter, order and narrow.
+    pub fn query(self) -> Query {
+        let (mut query, args) = (self.query, self.args);
+        // An object in a URL would arrive as text; a body carries it.
+        let has_objects = args
+            .as_object()
+            .is_some_and(|args| args.values().any(Value::is_object));
+        match self.method {
+            Method::HEAD if has_objects => query.prefer("return=minimal").json(&args),
+            Method::GET | Method::HEAD => {
+                query.method = self.method;
+                for (name, value) in args.as_object().into_iter().flatten() {
+                    query = query.param(name, argument(value));
+                }
+                query
+            }
+            _ => {
+                let empty = Value::Object(Default::default());
+                query.json(if args.is_null() { &empty } else { &args })
+            }
+        }
+    }
+
+    /// The result's columns.
+    pub fn select(self, columns: &str) -> Query {
+        self.query().select(columns)
+    }
+
+    /// Calls the function.
+    pub async fn execute(self) -> Result<Response<Value>, RestError> {
+        self.query().execute().await
+    }
+
+    /// Calls the function and reads its result as this type.
+    pub async fn execute_as<T: DeserializeOwned>(self) -> Result<Response<T>, RestError> {
+        self.query().execute_as().await
+    }
+}

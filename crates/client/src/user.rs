@@ -1,0 +1,296 @@
+//! A person with an account, as `GET /user` and token answers show them.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::json;
+
+/// A user. Only the members that programs decide by are typed; [`User::get`] gives the others.
+///
+/// Whether to believe it depends on where it came from: [`Auth::user`](crate::auth::Auth::user)
+/// asks the server and gives this type; what a stored session says is an [`UnverifiedUser`].
+#[derive(Clone)]
+pub struct User(Arc<Parts>);
+
+struct Parts {
+    json: String,
+    fields: Fields,
+    value: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    id: String,
+    email: Option<String>,
+    phone: Option<String>,
+    role: Option<String>,
+    is_anonymous: bool,
+    email_confirmed_at: Option<String>,
+    phone_confirmed_at: Option<String>,
+    new_email: Option<String>,
+    factors: Option<Vec<Factor>>,
+    identities: Option<Vec<Identity>>,
+    created_at: Option<String>,
+}
+
+impl User {
+    /// Reads a user object. Anything that is not an object with a text `id` is none.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let json = json::compact(text).ok()?;
+        let value: Value = serde_json::from_str(&json).ok()?;
+        if !value.get("id").is_some_and(Value::is_string) {
+            return None;
+        }
+        // A member of an unexpected type must not hide the user.
+        let fields = Fields::deserialize(&value).unwrap_or_else(|_| Fields {
+            id: value["id"].as_str().unwrap_or_default().to_owned(),
+            email: value["email"].as_str().map(str::to_owned),
+            ..Fields::default()
+        });
+        Some(Self(Arc::new(Parts {
+            json,
+            fields,
+            value,
+        })))
+    }
+
+    /// The user of an answer that is either the user or an object around it.
+    pub(crate) fn from_answer(text: &str) -> Option<Self> {
+        let members = json::Members::parse(text)?;
+        match members.get("user") {
+            Some(user) if user != "null" => Self::from_json(user),
+            _ => Self::from_json(text),
+        }
+    }
+
+    /// The user's id, a UUID.
+    pub fn id(&self) -> &str {
+        &self.0.fields.id
+    }
+
+    /// The e-mail address.
+    pub fn email(&self) -> Option<&str> {
+        self.0
+            .fields
+            .email
+            .as_deref()
+            .filter(|email| !email.is_empty())
+    }
+
+    /// The phone number, digits only.
+    pub fn phone(&self) -> Option<&str> {
+        self.0
+            .fields
+            .phone
+            .as_deref()
+            .filter(|phone| !phone.is_empty())
+    }
+
+    /// The Postgres role of the user's requests.
+    pub fn role(&self) -> Option<&str> {
+        self.0.fields.role.as_deref()
+    }
+
+    /// Whether nobody knows yet who this is.
+    pub fn is_anonymous(&self) -> bool {
+        self.0.fields.is_anonymous
+    }
+
+    /// When the e-mail address was confirmed, as RFC 3339.
+    pub fn email_confirmed_at(&self) -> Option<&str> {
+        self.0.fields.email_confirmed_at.as_deref()
+    }
+
+    /// When the phone number was confirmed, as RFC 3339.
+    pub fn phone_confirmed_at(&self) -> Option<&str> {
+        self.0.fields.phone_confirmed_at.as_deref()
+    }
+
+    /// The address that the user asked to change to and has not confirmed.
+    pub fn new_email(&self) -> Option<&str> {
+        self.0.fields.new_email.as_deref()
+    }
+
+    /// When the account was made, as RFC 3339.
+    pub fn created_at(&self) -> Option<&str> {
+        self.0.fields.created_at.as_deref()
+    }
+
+    /// What the user, and your application on their behalf, wrote about them.
+    pub fn user_metadata(&self) -> Option<&Map<String, Value>> {
+        self.get("user_metadata")?.as_object()
+    }
+
+    /// What only the server writes: providers, and claims of yours.
+    pub fn app_metadata(&self) -> Option<&Map<String, Value>> {
+        self.get("app_metadata")?.as_object()
+    }
+
+    /// Second factors, verified or not.
+    pub fn factors(&self) -> &[Factor] {
+        self.0.fields.factors.as_deref().unwrap_or_default()
+    }
+
+    /// The ways in which the user can sign in.
+    pub fn identities(&self) -> &[Identity] {
+        self.0.fields.identities.as_deref().unwrap_or_default()
+    }
+
+    /// Any member.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.value.get(name)
+    }
+
+    /// The whole user as compact JSON, as the server wrote it.
+    pub fn to_json(&self) -> &str {
+        &self.0.json
+    }
+}
+
+impl PartialEq for User {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.json == other.0.json
+    }
+}
+
+impl Eq for User {}
+
+/// The id only: the rest is personal.
+impl fmt::Debug for User {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut user = formatter.debug_struct("User");
+        user.field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+/// A user as a stored session names them. Good for a greeting; never for a decision, because
+/// whoever can write to the store can write anything here (S18).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnverifiedUser(User);
+
+impl UnverifiedUser {
+    pub(crate) fn new(user: User) -> Self {
+        Self(user)
+    }
+
+    /// Takes the word of whoever wrote the store.
+    pub fn trust(self) -> User {
+        self.0
+    }
+}
+
+impl Deref for UnverifiedUser {
+    type Target = User;
+
+    fn deref(&self) -> &User {
+        &self.0
+    }
+}
+
+/// A second factor.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Factor {
+    /// A UUID.
+    pub id: String,
+    /// What the user calls it.
+    pub friendly_name: Option<String>,
+    /// `totp`, `phone`, `webauthn`, or one that this version does not know.
+    pub factor_type: String,
+    /// `verified` or `unverified`.
+    pub status: String,
+    /// The number of a phone factor.
+    pub phone: Option<String>,
+    /// As RFC 3339.
+    pub created_at: Option<String>,
+    /// As RFC 3339.
+    pub updated_at: Option<String>,
+}
+
+impl Factor {
+    /// Whether the user has shown once that it works.
+    pub fn is_verified(&self) -> bool {
+        self.status == "verified"
+    }
+}
+
+/// One way in which a user can sign in.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Identity {
+    /// The row's id: what [`unlink_identity`](crate::auth::Auth::unlink_identity) takes.
+    pub identity_id: String,
+    /// The person's id at the provider.
+    pub id: String,
+    /// The user it belongs to.
+    pub user_id: String,
+    /// `email`, `phone`, `github`, …
+    pub provider: String,
+    /// What the provider said about the person.
+    pub identity_data: Option<Map<String, Value>>,
+    /// As RFC 3339.
+    pub created_at: Option<String>,
+    /// As RFC 3339.
+    pub last_sign_in_at: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_shows_its_members_and_keeps_its_text() {
+        let text = r#"{"id":"u","email":"","phone":"1","app_metadata":{"provider":"email"},"factors":[{"id":"f","factor_type":"totp","status":"verified"}],"later":true}"#;
+
+        let user = User::from_json(text).unwrap();
+
+        assert_eq!(user.to_json(), text);
+        assert_eq!((user.email(), user.phone()), (None, Some("1")));
+        assert_eq!(user.app_metadata().unwrap()["provider"], "email");
+        assert!(user.factors()[0].is_verified());
+        assert_eq!(user.get("later"), Some(&Value::Bool(true)));
+        assert!(user.identities().is_empty());
+    }
+
+    #[test]
+    fn a_member_of_another_type_does_not_hide_the_user() {
+        let user = User::from_json(r#"{"id":"u","email":"a@b.c","factors":"none"}"#).unwrap();
+
+        assert_eq!((user.id(), user.email()), ("u", Some("a@b.c")));
+        assert!(user.factors().is_empty());
+    }
+
+    #[test]
+    fn what_has_no_id_is_no_user() {
+        for text in ["null", "{}", r#"{"id":7}"#, "[]", "x"] {
+            assert!(User::from_json(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_found_bare_or_wrapped() {
+        assert_eq!(User::from_answer(r#"{"id":"a"}"#).unwrap().id(), "a");
+        assert_eq!(
+            User::from_answer(r#"{"user":{"id":"b"}}"#).unwrap().id(),
+            "b"
+        );
+        assert_eq!(
+            User::from_answer(r#"{"user":null,"id":"c"}"#).unwrap().id(),
+            "c"
+        );
+    }
+
+    #[test]
+    fn debug_shows_the_id_only() {
+        let user = User::from_json(r#"{"id":"u","email":"ada@example.com"}"#).unwrap();
+
+        assert!(!format!("{user:?}").contains("ada"));
+    }
+}

@@ -1,0 +1,209 @@
+//! Client contract §1.14.
+
+use plinth_client::auth::{LinkType, Scope};
+use plinth_client::{AdminClient, AuthError, Http};
+use serde_json::json;
+
+use crate::support::{Bench, Reply};
+
+const ID: &str = "0b30557a-9fc4-4e90-a335-87da2c7ec113";
+
+fn admin(bench: &Bench) -> AdminClient {
+    let http = Http::with_service(bench.server.clone()).with_clock(bench.clock.clone());
+    AdminClient::with_http("https://abc.example.co", "service-key", http).expect("a client")
+}
+
+#[tokio::test]
+async fn s79_users_are_made_read_changed_and_removed() {
+    let bench = Bench::new();
+    let user = || Reply::json(200, json!({ "id": ID }));
+    let one = format!("/auth/v1/admin/users/{ID}");
+    bench.server.on("POST /auth/v1/admin/users", [user()]);
+    bench.server.on(&format!("GET {one}"), [user()]);
+    bench.server.on(&format!("PUT {one}"), [user()]);
+    bench
+        .server
+        .on(&format!("DELETE {one}"), [Reply::json(200, json!({}))]);
+    let users = admin(&bench).users();
+
+    let created = users
+        .create()
+        .email("a@b.c")
+        .password("p")
+        .email_confirmed();
+    let created = created
+        .app_metadata(&json!({ "plan": "x" }))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(created.id(), ID);
+    let asked = bench.server.last();
+    assert_eq!(asked.header("apikey"), Some("service-key"));
+    assert_eq!(asked.header("authorization"), Some("Bearer service-key"));
+    assert_eq!(
+        asked.json(),
+        json!({
+            "email": "a@b.c",
+            "password": "p",
+            "email_confirm": true,
+            "app_metadata": { "plan": "x" },
+        })
+    );
+
+    users.get(ID).await.unwrap();
+    users.update(ID).ban_duration("24h").send().await.unwrap();
+    assert_eq!(bench.server.last().json(), json!({ "ban_duration": "24h" }));
+    users.delete(ID).send().await.unwrap();
+    assert_eq!(
+        bench.server.last().json(),
+        json!({ "should_soft_delete": false })
+    );
+    users.delete(ID).soft().send().await.unwrap();
+    assert_eq!(
+        bench.server.last().json(),
+        json!({ "should_soft_delete": true })
+    );
+}
+
+#[tokio::test]
+async fn s79_ids_that_are_none_are_never_sent() {
+    let bench = Bench::new();
+    let admin = admin(&bench);
+    let id = "../../logout";
+
+    assert!(matches!(
+        admin.users().get(id).await,
+        Err(AuthError::InvalidInput(_))
+    ));
+    assert!(admin.users().update(id).send().await.is_err());
+    assert!(admin.users().delete(id).send().await.is_err());
+    assert!(admin.user(id).factors().list().await.is_err());
+    assert!(admin.user(id).passkeys().list().await.is_err());
+
+    assert!(bench.server.asked().is_empty());
+}
+
+#[tokio::test]
+async fn s81_pages_say_how_many_there_are() {
+    let bench = Bench::new();
+    let page = Reply::json(
+        200,
+        json!({ "users": [{ "id": ID }], "aud": "authenticated" }),
+    )
+    .header("x-total-count", "620")
+    .header(
+        "link",
+        r#"</x?page=13&per_page=50>; rel="next", </x?page=62>; rel="last""#,
+    );
+    bench.server.on("GET /auth/v1/admin/users", [page]);
+
+    let page = admin(&bench)
+        .users()
+        .list()
+        .page(12)
+        .per_page(10)
+        .send()
+        .await
+        .unwrap();
+
+    assert_eq!(bench.server.last().query, "page=12&per_page=10");
+    assert_eq!((page.users.len(), page.total), (1, Some(620)));
+    assert_eq!((page.next_page, page.last_page), (Some(13), Some(62)));
+}
+
+#[tokio::test]
+async fn people_are_invited_and_links_are_made() {
+    let bench = Bench::new();
+    bench.server.on(
+        "POST /auth/v1/invite",
+        [Reply::json(200, json!({ "id": ID }))],
+    );
+    let link = json!({
+        "id": ID,
+        "action_link": "https://x.test/verify",
+        "email_otp": "123456",
+        "hashed_token": "h",
+        "redirect_to": "app:/",
+        "verification_type": "recovery",
+    });
+    bench.server.on(
+        "POST /auth/v1/admin/generate_link",
+        [Reply::json(200, link)],
+    );
+    let users = admin(&bench).users();
+
+    users
+        .invite("a@b.c")
+        .data(&json!({ "n": 1 }))
+        .redirect_to("app:/")
+        .send()
+        .await
+        .unwrap();
+    let asked = bench.server.last();
+    assert_eq!(asked.query, "redirect_to=app%3A%2F");
+    assert_eq!(
+        asked.json(),
+        json!({ "email": "a@b.c", "data": { "n": 1 } })
+    );
+
+    let email = "a@b.c".to_owned();
+    let link = users
+        .generate_link(LinkType::Recovery { email })
+        .redirect_to("app:/")
+        .send()
+        .await;
+    let link = link.unwrap();
+    assert_eq!(
+        (link.email_otp.as_str(), link.user.as_ref().unwrap().id()),
+        ("123456", ID)
+    );
+    assert!(!format!("{link:?}").contains("123456"));
+    assert_eq!(
+        bench.server.last().json(),
+        json!({ "type": "recovery", "email": "a@b.c", "redirect_to": "app:/" })
+    );
+}
+
+#[tokio::test]
+async fn s80_factors_and_passkeys_are_listed_and_removed() {
+    let bench = Bench::new();
+    let path = format!("/auth/v1/admin/users/{ID}");
+    bench.server.on(
+        &format!("GET {path}/factors"),
+        [Reply::json(200, json!([{ "id": "f" }]))],
+    );
+    bench.server.on(
+        &format!("DELETE {path}/factors/f"),
+        [Reply::json(200, json!({}))],
+    );
+    bench.server.on(
+        &format!("GET {path}/passkeys"),
+        [Reply::json(200, json!([{ "id": "p" }]))],
+    );
+    bench
+        .server
+        .on(&format!("DELETE {path}/passkeys/p"), [Reply::text(204, "")]);
+    let admin = admin(&bench);
+
+    assert_eq!(admin.user(ID).factors().list().await.unwrap()[0].id, "f");
+    admin.user(ID).factors().delete("f").await.unwrap();
+    assert_eq!(admin.user(ID).passkeys().list().await.unwrap()[0].id, "p");
+    admin.user(ID).passkeys().delete("p").await.unwrap();
+}
+
+#[tokio::test]
+async fn sessions_are_ended_by_their_token() {
+    let bench = Bench::new();
+    bench
+        .server
+        .on("POST /auth/v1/logout", [Reply::text(204, "")]);
+
+    admin(&bench)
+        .sign_out("their-token", Scope::Others)
+        .await
+        .unwrap();
+
+    let asked = bench.server.last();
+    assert_eq!(asked.query, "scope=others");
+    assert_eq!(asked.header("authorization"), Some("Bearer their-token"));
+}

@@ -1,0 +1,14 @@
+//! The SDK against a server that answers by script: what a live server does not do on demand.
+
+mod admin;
+mod claims;
+mod events;
+mod loading;
+mod refreshing;
+mod rest;
+mod rest_sending;
+mod sign_in;
+mod support;
+mod ticker;
+mod transport;
+mod user;

@@ -1,0 +1,540 @@
+//! Client contract §1.5.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use plinth_client::auth::{AuthEvent, COOL_DOWN_MS, ErrorCode};
+use plinth_client::{AuthError, SessionStore};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::support::{
+    Bench, KEY, NOW_S, Reply, all_heard, heard, refused, session, settle, token_answer,
+};
+
+const TOKEN: &str = "POST /auth/v1/token";
+
+fn fresh(name: &str) -> Reply {
+    Reply::json(200, token_answer(name, NOW_S + 3600))
+}
+
+#[tokio::test]
+async fn s24_the_request_is_as_every_client_sends_it() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    bench.server.on(TOKEN, [fresh("new")]);
+
+    bench.client().auth().session().await.unwrap();
+
+    let asked = bench.server.last();
+    assert_eq!(asked.query, "grant_type=refresh_token");
+    assert_eq!(asked.body, r#"{"refresh_token":"refresh-stored"}"#);
+    assert_eq!(asked.header("apikey"), Some("anon-key"));
+    assert_eq!(asked.header("authorization"), Some("Bearer anon-key"));
+    assert_eq!(
+        asked.header("content-type"),
+        Some("application/json;charset=UTF-8")
+    );
+    let info = asked.header("x-client-info").unwrap();
+    assert!(
+        info.starts_with("plinth-client/") && info.contains("; runtime=rust"),
+        "{info}"
+    );
+}
+
+#[tokio::test]
+async fn k11_every_call_names_the_version_of_answers_it_reads() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    bench.server.on(TOKEN, [fresh("new")]);
+
+    bench.client().auth().session().await.unwrap();
+
+    assert_eq!(plinth_client::auth::API_VERSION, "2024-01-01");
+    assert_eq!(
+        bench.server.last().header("x-supabase-api-version"),
+        Some("2024-01-01")
+    );
+}
+
+#[tokio::test]
+async fn s25_parallel_loads_make_one_request() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    bench.server.on(TOKEN, [fresh("new")]);
+    let client = bench.client();
+
+    let loads = (0..5).map(|_| client.auth().session());
+    let sessions = join_all(loads).await;
+
+    for session in sessions {
+        assert_eq!(session.unwrap().unwrap().refresh_token(), "refresh-new");
+    }
+    assert_eq!(bench.server.routes(), [TOKEN]);
+}
+
+#[tokio::test]
+async fn s25_a_refresh_with_another_token_joins_the_one_under_way() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    let gate = Arc::new(Semaphore::new(0));
+    bench.server.on(TOKEN, [fresh("new").behind(&gate)]);
+    let client = bench.client();
+    client.auth().ready().await;
+
+    let (first, second, ()) = tokio::join!(
+        client.auth().refresh_with("refresh-stored"),
+        client.auth().refresh_with("refresh-other"),
+        async { gate.add_permits(2) },
+    );
+
+    assert_eq!(first.unwrap().refresh_token(), "refresh-new");
+    assert_eq!(second.unwrap().refresh_token(), "refresh-new");
+    assert_eq!(bench.server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn s27_instant_failures_are_tried_eight_times_at_the_measured_moments() {
+    for failure in [
+        Reply::text(503, ""),
+        Reply::broken(),
+        Reply::json(520, json!({})),
+    ] {
+        let bench = Bench::hurrying();
+        bench.store_session(-10).await;
+        bench.server.on(TOKEN, [failure]);
+
+        let error = bench.client().auth().session().await.unwrap_err();
+
+        assert!(error.is_retryable(), "{error:?}");
+        let at: Vec<i64> = bench
+            .server
+            .asked()
+            .iter()
+            .map(|asked| asked.at_ms - NOW_S * 1000)
+            .collect();
+        assert_eq!(at, [0, 200, 600, 1400, 3000, 6200, 12_600, 25_400]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_recovers_is_asked_no_more_than_needed() {
+    let bench = Bench::hurrying();
+    bench.store_session(10).await;
+    bench.server.on(
+        TOKEN,
+        [Reply::broken(), Reply::text(502, "<html>"), fresh("new")],
+    );
+
+    let session = bench.client().auth().session().await.unwrap().unwrap();
+
+    assert_eq!(session.refresh_token(), "refresh-new");
+    assert_eq!(bench.server.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn s26_everything_else_is_final() {
+    for status in [400, 401, 403, 404, 422, 505, 599] {
+        let bench = Bench::hurrying();
+        bench.store_session(-10).await;
+        bench.server.on(TOKEN, [Reply::json(status, json!({}))]);
+
+        let error = bench.client().auth().session().await.unwrap_err();
+
+        assert!(!error.is_retryable(), "{status}");
+        assert_eq!(bench.server.asked().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn s34_a_rate_limit_is_waited_for_and_never_ends_a_session() {
+    let bench = Bench::hurrying();
+    bench.store_session(-10).await;
+    let limited = refused(429, "over_request_rate_limit").header("retry-after", "3");
+    bench.server.on(TOKEN, [limited.clone(), fresh("new")]);
+
+    bench.client().auth().session().await.unwrap();
+
+    assert_eq!(bench.server.last().at_ms, NOW_S * 1000 + 3000);
+
+    let bench = Bench::hurrying();
+    let stored = bench.store_session(-10).await;
+    bench.server.on(TOKEN, [limited]);
+    let error = bench.client().auth().session().await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::OverRequestRateLimit));
+    assert_eq!(bench.stored_session().await, Some(stored));
+}
+
+#[tokio::test]
+async fn s28_a_session_that_came_meanwhile_is_not_overwritten() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    let gate = Arc::new(Semaphore::new(0));
+    bench.server.on(TOKEN, [fresh("new").behind(&gate)]);
+    let client = bench.client();
+    client.auth().ready().await;
+    let other = session("other", NOW_S + 3000);
+
+    let (refreshed, ()) = tokio::join!(client.auth().refresh_with("refresh-stored"), async {
+        settle().await;
+        bench.store.set(KEY, other.to_json()).await.unwrap();
+        gate.add_permits(1);
+    });
+
+    let error = refreshed.unwrap_err();
+    assert!(matches!(error, AuthError::RefreshDiscarded));
+    assert_eq!(error.status(), Some(409));
+    assert_eq!(bench.stored_session().await, Some(other));
+}
+
+#[tokio::test]
+async fn s29_loading_gives_the_session_that_came_meanwhile() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    let gate = Arc::new(Semaphore::new(0));
+    bench.server.on(TOKEN, [fresh("new").behind(&gate)]);
+    let client = bench.client();
+    let other = session("other", NOW_S + 3000);
+
+    let (loaded, ()) = tokio::join!(client.auth().session(), async {
+        settle().await;
+        bench.store.set(KEY, other.to_json()).await.unwrap();
+        gate.add_permits(1);
+    });
+
+    assert_eq!(loaded.unwrap(), Some(other));
+}
+
+#[tokio::test]
+async fn s28_signing_out_meanwhile_wins() {
+    let bench = Bench::new();
+    bench.store_session(100).await;
+    let gate = Arc::new(Semaphore::new(0));
+    bench.server.on(TOKEN, [fresh("new").behind(&gate)]);
+    bench
+        .server
+        .on("POST /auth/v1/logout", [Reply::text(204, "")]);
+    let client = bench.client();
+    let mut events = client.auth().events();
+    heard(&mut events).await;
+
+    let (refreshed, ()) = tokio::join!(client.auth().refresh_with("refresh-stored"), async {
+        settle().await;
+        client
+            .auth()
+            .sign_out(plinth_client::auth::Scope::Local)
+            .await
+            .unwrap();
+        gate.add_permits(1);
+    });
+
+    assert!(matches!(refreshed, Err(AuthError::RefreshDiscarded)));
+    assert_eq!(bench.stored().await, None);
+    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+}
+
+#[tokio::test]
+async fn s28_an_empty_store_does_not_guard_anything() {
+    let bench = Bench::new();
+    bench.server.on(TOKEN, [fresh("new")]);
+
+    let session = bench
+        .client()
+        .auth()
+        .refresh_with("from-elsewhere")
+        .await
+        .unwrap();
+
+    assert_eq!(bench.stored_session().await, Some(session));
+}
+
+#[tokio::test]
+async fn s28_a_removal_while_saving_undoes_the_save() {
+    use plinth_client::{BoxFuture, MemoryStore, StoreError};
+
+    /// Signs out while the first session is being saved.
+    #[derive(Clone)]
+    struct Interrupted {
+        inner: MemoryStore,
+        reached: Arc<Semaphore>,
+        go_on: Arc<Semaphore>,
+    }
+
+    impl SessionStore for Interrupted {
+        fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+            self.inner.get(key)
+        }
+
+        fn set<'a>(&'a self, key: &'a str, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+            Box::pin(async move {
+                self.reached.add_permits(1);
+                self.go_on.acquire().await.unwrap().forget();
+                self.inner.set(key, text).await
+            })
+        }
+
+        fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.inner.remove(key)
+        }
+    }
+
+    let bench = Bench::new();
+    bench.store_session(100).await;
+    bench.server.on(TOKEN, [fresh("new")]);
+    bench
+        .server
+        .on("POST /auth/v1/logout", [Reply::text(204, "")]);
+    let store = Interrupted {
+        inner: bench.store.clone(),
+        reached: Arc::new(Semaphore::new(0)),
+        go_on: Arc::new(Semaphore::new(0)),
+    };
+    let client = bench
+        .builder()
+        .session_store(store.clone())
+        .auto_refresh(false)
+        .build()
+        .unwrap();
+    let mut events = client.auth().events();
+    heard(&mut events).await;
+
+    let (refreshed, ()) = tokio::join!(client.auth().refresh(), async {
+        store.reached.acquire().await.unwrap().forget();
+        client
+            .auth()
+            .sign_out(plinth_client::auth::Scope::Local)
+            .await
+            .unwrap();
+        store.go_on.add_permits(1);
+    });
+
+    assert!(matches!(refreshed, Err(AuthError::RefreshDiscarded)));
+    assert_eq!(bench.stored().await, None);
+    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+}
+
+#[tokio::test]
+async fn s30_a_refused_refresh_keeps_a_session_that_still_works() {
+    let bench = Bench::new();
+    let stored = bench.store_session(60).await;
+    bench
+        .server
+        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+    let client = bench.client();
+
+    let loaded = client.auth().session().await.unwrap();
+
+    assert_eq!(loaded.as_ref(), Some(&stored));
+    assert_eq!(bench.stored_session().await, Some(stored));
+}
+
+#[tokio::test]
+async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
+    let bench = Bench::new();
+    bench.store_session(0).await;
+    bench
+        .server
+        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+    let client = bench.client();
+    let mut events = client.auth().events();
+
+    let error = client.auth().session().await.unwrap_err();
+
+    assert_eq!(error.code(), Some(ErrorCode::RefreshTokenNotFound));
+    assert_eq!(bench.stored().await, None);
+    let notices = all_heard(&mut events).await;
+    let reason = plinth_client::auth::SignOutReason::Expired;
+    assert_eq!(notices[0].0, AuthEvent::SignedOut { reason });
+    assert_eq!(client.auth().session().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn s30_trouble_of_the_moment_never_ends_a_session() {
+    let bench = Bench::hurrying();
+    let stored = bench.store_session(-5000).await;
+    bench.server.on(TOKEN, [Reply::text(503, "")]);
+
+    assert!(
+        bench
+            .client()
+            .auth()
+            .session()
+            .await
+            .unwrap_err()
+            .is_retryable()
+    );
+
+    assert_eq!(bench.stored_session().await, Some(stored));
+}
+
+#[tokio::test]
+async fn k5_a_failure_is_remembered_for_sixty_seconds() {
+    assert_eq!(COOL_DOWN_MS, 60_000);
+    let bench = Bench::new();
+    bench.store_session(80).await;
+    bench.server.on(TOKEN, [refused(400, "validation_failed")]);
+    let client = bench.client();
+
+    let failure = client
+        .auth()
+        .refresh_with("refresh-stored")
+        .await
+        .unwrap_err();
+    bench.clock.advance(Duration::from_millis(59_999));
+    let remembered = client
+        .auth()
+        .refresh_with("refresh-stored")
+        .await
+        .unwrap_err();
+
+    assert_eq!(failure.to_string(), remembered.to_string());
+    assert_eq!(bench.server.asked().len(), 1);
+    bench.clock.advance(Duration::from_millis(1));
+    client
+        .auth()
+        .refresh_with("refresh-stored")
+        .await
+        .unwrap_err();
+    assert_eq!(bench.server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn s31_another_token_is_not_affected_and_success_clears_it() {
+    let bench = Bench::new();
+    bench.store_session(1000).await;
+    bench.server.on(
+        TOKEN,
+        [refused(400, "x"), fresh("stored"), refused(400, "y")],
+    );
+    let auth = bench.client().auth().clone();
+
+    auth.refresh_with("refresh-a").await.unwrap_err();
+    auth.refresh_with("refresh-b").await.unwrap();
+    auth.refresh_with("refresh-a").await.unwrap_err();
+
+    assert_eq!(bench.server.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn s31_removing_the_session_clears_the_memory_of_failures() {
+    let bench = Bench::new();
+    bench.store_session(1000).await;
+    bench.server.on(TOKEN, [refused(400, "x"), fresh("new")]);
+    bench
+        .server
+        .on("POST /auth/v1/logout", [Reply::text(204, "")]);
+    let auth = bench.client().auth().clone();
+
+    auth.refresh_with("refresh-a").await.unwrap_err();
+    auth.sign_out(plinth_client::auth::Scope::Local)
+        .await
+        .unwrap();
+
+    auth.refresh_with("refresh-a").await.unwrap();
+}
+
+#[tokio::test]
+async fn s32_a_listener_may_refresh_without_locking_itself_out() {
+    let bench = Bench::new();
+    bench.store_session(1000).await;
+    bench.server.on(TOKEN, [fresh("new")]);
+    let client = bench.client();
+    let mut events = client.auth().events();
+    heard(&mut events).await;
+
+    let listener = async {
+        let (event, session) = events.next().await.unwrap();
+        assert_eq!(event, AuthEvent::TokenRefreshed);
+        client
+            .auth()
+            .refresh_with(session.unwrap().refresh_token())
+            .await
+            .unwrap();
+    };
+    let (refreshed, ()) = tokio::join!(client.auth().refresh(), listener);
+
+    refreshed.unwrap();
+    assert_eq!(bench.server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_does_not_stop_the_refresh() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    let gate = Arc::new(Semaphore::new(0));
+    bench.server.on(TOKEN, [fresh("new").behind(&gate)]);
+    let client = bench.client();
+
+    let mut load = Box::pin(client.auth().session());
+    assert!(futures_util::poll!(&mut load).is_pending());
+    settle().await;
+    assert!(futures_util::poll!(&mut load).is_pending());
+    drop(load);
+    gate.add_permits(1);
+    settle().await;
+
+    assert_eq!(
+        bench.stored_session().await.unwrap().refresh_token(),
+        "refresh-new"
+    );
+}
+
+#[tokio::test]
+async fn two_hundred_requests_with_one_session_that_is_nearly_over_refresh_once() {
+    let bench = Bench::new();
+    bench.store_session(89).await;
+    bench
+        .server
+        .on(TOKEN, [fresh("new"), Reply::json(500, json!({}))]);
+    bench
+        .server
+        .on("GET /rest/v1/todos", [Reply::json(200, json!([]))]);
+    let client = bench.client();
+
+    let requests = (0..200).map(|_| client.from("todos").select("*").execute());
+    let answers = join_all(requests).await;
+
+    assert!(answers.iter().all(Result::is_ok));
+    let asked = bench.server.asked();
+    assert_eq!(asked.iter().filter(|asked| asked.route == TOKEN).count(), 1);
+    let token = format!(
+        "Bearer {}",
+        bench.stored_session().await.unwrap().access_token()
+    );
+    let reads: Vec<_> = asked.iter().filter(|asked| asked.route != TOKEN).collect();
+    assert_eq!(reads.len(), 200);
+    assert!(
+        reads
+            .iter()
+            .all(|asked| asked.header("authorization") == Some(&token))
+    );
+}
+
+#[tokio::test]
+async fn s35_nothing_printable_shows_a_token() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    bench
+        .server
+        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+    let client = bench.client();
+
+    let error = client
+        .auth()
+        .refresh_with("refresh-stored")
+        .await
+        .unwrap_err();
+
+    for printed in [
+        format!("{client:?}"),
+        format!("{error:?}"),
+        format!("{:?}", client.auth()),
+    ] {
+        assert!(
+            !printed.contains("refresh-stored") && !printed.contains("anon-key"),
+            "{printed}"
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Client contract §1.4.
+
+use plinth_client::Clock;
+use plinth_client::auth::TICK_MS;
+
+use crate::support::{Bench, NOW_S, Reply, refused, settle, token_answer};
+
+const TOKEN: &str = "POST /auth/v1/token";
+
+fn fresh() -> Reply {
+    Reply::json(200, token_answer("new", NOW_S + 3600))
+}
+
+#[tokio::test]
+async fn s19_the_first_tick_comes_at_once_and_the_next_after_thirty_seconds() {
+    let bench = Bench::new();
+    bench.store_session(121).await;
+    bench.server.on(TOKEN, [fresh()]);
+    let client = bench.ticking_client();
+
+    client.auth().ready().await;
+    settle().await;
+    assert!(bench.server.asked().is_empty());
+
+    bench.advance(29);
+    settle().await;
+    assert!(bench.server.asked().is_empty());
+
+    bench.advance(1);
+    settle().await;
+    let asked = bench.server.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].at_ms, NOW_S * 1000 + TICK_MS);
+    assert_eq!(
+        bench.stored_session().await.unwrap().refresh_token(),
+        "refresh-new"
+    );
+}
+
+#[tokio::test]
+async fn s20_less_than_120_seconds_are_refreshed_by_the_first_tick() {
+    let bench = Bench::new();
+    bench.store_session(119).await;
+    bench.server.on(TOKEN, [fresh()]);
+    let client = bench.ticking_client();
+
+    client.auth().ready().await;
+    settle().await;
+
+    assert_eq!(bench.server.routes(), [TOKEN]);
+}
+
+#[tokio::test]
+async fn s20_a_tick_survives_failures() {
+    let bench = Bench::new();
+    bench.store_session(110).await;
+    bench
+        .server
+        .on(TOKEN, [refused(400, "validation_failed"), fresh()]);
+    let client = bench.ticking_client();
+
+    client.auth().ready().await;
+    settle().await;
+    assert_eq!(bench.server.asked().len(), 1);
+
+    // The failure is remembered for 60 s, over two ticks.
+    for expected in [1, 2] {
+        bench.advance(30);
+        settle().await;
+        assert_eq!(bench.server.asked().len(), expected);
+    }
+}
+
+#[tokio::test]
+async fn s22_a_client_ticks_only_if_it_was_told_to() {
+    let bench = Bench::new();
+    bench.store_session(100).await;
+    let client = bench.client();
+
+    client.auth().ready().await;
+    settle().await;
+    bench.advance(5);
+    settle().await;
+
+    assert!(bench.server.asked().is_empty());
+    assert_eq!(bench.clock.sleepers(), 0);
+}
+
+#[tokio::test]
+async fn s23_from_the_first_call_the_ticker_is_the_callers() {
+    let bench = Bench::new();
+    bench.store_session(100).await;
+    bench.server.on(TOKEN, [fresh()]);
+    let client = bench.ticking_client();
+
+    client.auth().stop_auto_refresh();
+    client.auth().ready().await;
+    settle().await;
+    assert!(bench.server.asked().is_empty());
+
+    let guard = client.auth().start_auto_refresh();
+    settle().await;
+    assert_eq!(bench.server.asked().len(), 1);
+    drop(guard);
+    bench.advance(4000);
+    settle().await;
+    assert_eq!(bench.server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn the_ticker_ends_with_its_client() {
+    let bench = Bench::new();
+    bench.store_session(100_000).await;
+    let client = bench.ticking_client();
+    client.auth().ready().await;
+    settle().await;
+    assert_eq!(bench.clock.sleepers(), 1);
+    let before = bench.clock.now_ms();
+
+    drop(client);
+    settle().await;
+    bench.advance(200_000);
+    settle().await;
+
+    assert_eq!(bench.clock.sleepers(), 0);
+    assert!(bench.clock.now_ms() > before);
+    assert!(bench.server.asked().is_empty());
+}

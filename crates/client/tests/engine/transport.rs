@@ -1,0 +1,148 @@
+//! Requests over real sockets, and sessions in real files.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::get;
+use plinth_client::auth::AuthApi;
+use plinth_client::{AuthError, Client, FileStore, Http, ManualClock, ProjectUrl};
+use serde_json::json;
+
+use crate::support::{Bench, NOW_S, Reply, token_answer};
+
+/// Serves on a port of its own until the test ends.
+async fn serve(router: Router) -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+fn api(address: SocketAddr, http: Http) -> AuthApi {
+    let url = ProjectUrl::parse(&format!("http://{address}")).expect("a URL");
+    AuthApi::new(&url, "key", http)
+}
+
+const USER: &str = "/auth/v1/user";
+
+#[tokio::test]
+async fn an_answer_from_another_host_is_none() {
+    let elsewhere = serve(Router::new().route(USER, get(async || r#"{"id":"eve"}"#))).await;
+    let away = format!("http://{elsewhere}{USER}");
+    let here =
+        serve(Router::new().route(USER, get(async move || Redirect::temporary(&away)))).await;
+
+    // Ours follows nothing; one that follows is not believed.
+    let error = api(here, Http::new()).user("token").await.unwrap_err();
+    assert!(
+        matches!(error, AuthError::Unknown { status: 307, .. }),
+        "{error:?}"
+    );
+    let following = Http::with_reqwest(reqwest::Client::new());
+    let error = api(here, following).user("token").await.unwrap_err();
+    assert!(error.to_string().contains("another host"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
+    let large = "x".repeat(300 * 1024);
+    let route = "/auth/v1/.well-known/jwks.json";
+    let here = serve(Router::new().route(route, get(async move || large))).await;
+
+    let error = api(here, Http::new()).jwks().await.unwrap_err();
+
+    assert!(error.to_string().contains("larger than 262144"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_trouble_of_the_moment_and_shows_no_secret() {
+    let gone = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        listener.local_addr().unwrap()
+    };
+
+    let error = api(gone, Http::new())
+        .user("very-secret")
+        .await
+        .unwrap_err();
+
+    assert!(matches!(error, AuthError::Retryable { status: 0, .. }));
+    assert!(error.to_string().starts_with("cannot connect"), "{error}");
+    assert!(!format!("{error:?}").contains("very-secret"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up_on() {
+    let route = get(async || std::future::pending::<&str>().await);
+    let here = serve(Router::new().route(USER, route)).await;
+    let api = api(here, Http::new()).with_timeout(Duration::from_millis(50));
+
+    let error = api.user("token").await.unwrap_err();
+
+    assert!(
+        error.is_retryable() && error.to_string().contains("timed out"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_session_in_a_folder_is_there_in_the_next_run() {
+    let bench = Bench::new();
+    let answer = Reply::json(200, token_answer("new", NOW_S + 3600));
+    bench.server.on("POST /auth/v1/token", [answer]);
+    bench
+        .server
+        .on("POST /auth/v1/logout", [Reply::text(204, "")]);
+    let folder = tempfile::tempdir().unwrap();
+    let run = || {
+        let store = FileStore::new(folder.path().join("session"));
+        bench
+            .builder()
+            .session_store(store)
+            .auto_refresh(false)
+            .build()
+            .unwrap()
+    };
+
+    let sign_in = run()
+        .auth()
+        .sign_in_with_password()
+        .email("a@b.c")
+        .password("p");
+    let signed_in = sign_in.send().await.unwrap();
+
+    assert_eq!(
+        run().auth().session().await.unwrap(),
+        Some(signed_in.session)
+    );
+    run()
+        .auth()
+        .sign_out(plinth_client::auth::Scope::Local)
+        .await
+        .unwrap();
+    assert_eq!(run().auth().session().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_router_in_this_process_needs_no_socket() {
+    let router = Router::new().route("/rest/v1/t", get(async || axum::Json(json!([1]))));
+    let clock = ManualClock::at(NOW_S * 1000);
+    let client = Client::builder("http://test", "key")
+        .http_service(router)
+        .clock(clock);
+
+    let rows = client
+        .build()
+        .unwrap()
+        .from("t")
+        .select("*")
+        .execute()
+        .await
+        .unwrap();
+
+    assert_eq!(rows.data, json!([1]));
+}

@@ -1,0 +1,246 @@
+//! The auth and database services of one project on a loopback port, with a database of their own.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Body;
+use axum::{Extension, Router};
+use http::Request;
+use plinth_auth::AuthService;
+use plinth_client::{AdminClient, Client, MemoryStore};
+use plinth_db::{PoolConfig, Target};
+use plinth_log::LogStore;
+use plinth_project::{
+    ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
+    PublicUrl,
+};
+use plinth_rest::RestService;
+use plinth_settings::{Loader, SettingsHandle};
+use plinth_testkit::TestDatabase;
+use plinth_token::{Algorithm, ApiKeyKind, KeySet, KeyStatus, SigningKey, credential_hash};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+
+const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
+const SECRET_KEY: &str = "sb_secret_of_this_project";
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// A table of which users see their own rows, and a function.
+const SCHEMA: &str = "
+    do $$ begin
+        -- Roles belong to the cluster, which all tests of a process share.
+        create role live_login login noinherit password 'live_login';
+    exception when duplicate_object or unique_violation then null;
+    end $$;
+    grant authenticator to live_login;
+    create table public.todos (
+        id bigint generated always as identity primary key,
+        owner uuid not null default auth.uid(),
+        title text not null unique,
+        tags text[] not null default '{}',
+        is_done boolean not null default false
+    );
+    alter table public.todos enable row level security;
+    create policy own on public.todos using (owner = auth.uid()) with check (owner = auth.uid());
+    grant select, insert, update, delete on public.todos to anon, authenticated, service_role;
+    create function public.add(a int, b int) returns int language sql immutable
+        as 'select a + b';
+";
+
+/// One project's services; they stop with this.
+pub(crate) struct Live {
+    url: String,
+    pub(crate) db: TestDatabase,
+    /// How many refresh requests there were.
+    refreshes: Arc<AtomicUsize>,
+    server: JoinHandle<()>,
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Live {
+    /// Addresses count as confirmed at once.
+    pub(crate) async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// With these settings on top.
+    pub(crate) async fn with(settings: &[(&str, &str)]) -> Self {
+        let db = TestDatabase::create().await;
+        install(&db).await;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let refreshes = Arc::new(AtomicUsize::new(0));
+        let router = router(&db, settings, &url, refreshes.clone());
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        let server = tokio::spawn(async move {
+            axum::serve(listener, service).await.expect("served");
+        });
+        Self {
+            url,
+            db,
+            refreshes,
+            server,
+        }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A client with nobody signed in.
+    pub(crate) fn client(&self) -> Client {
+        Client::new(&self.url, PUBLISHABLE_KEY).expect("a client")
+    }
+
+    /// A client with this store, which refreshes only when used.
+    pub(crate) fn client_with(&self, store: &MemoryStore) -> Client {
+        let builder = Client::builder(&self.url, PUBLISHABLE_KEY).auto_refresh(false);
+        builder
+            .session_store(store.clone())
+            .build()
+            .expect("a client")
+    }
+
+    pub(crate) fn admin(&self) -> AdminClient {
+        AdminClient::new(&self.url, SECRET_KEY).expect("an admin client")
+    }
+
+    /// A client in which a new user is signed in.
+    pub(crate) async fn signed_up(&self, email: &str) -> Client {
+        let client = self.client();
+        let sign_up = client.auth().sign_up().email(email).password(PASSWORD);
+        sign_up.send().await.expect("an account");
+        client
+    }
+
+    pub(crate) fn refreshes(&self) -> usize {
+        self.refreshes.load(Ordering::SeqCst)
+    }
+
+    /// The newest mail to an address: a row of the development mailbox.
+    pub(crate) async fn mail_to(&self, address: &str) -> Value {
+        let sql = "select to_jsonb(m) from plinth.mailbox m where recipient = $1 \
+                   order by id desc limit 1";
+        let row = self.db.admin().await.query_one(sql, &[&address]).await;
+        row.unwrap_or_else(|error| panic!("no mail to {address}: {error}"))
+            .get(0)
+    }
+}
+
+async fn install(db: &TestDatabase) {
+    // One at a time: roles are granted in a table that all databases share.
+    static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let done = db.admin().await.batch_execute(SCHEMA).await;
+    done.unwrap_or_else(|error| panic!("{error:?}"));
+}
+
+fn router(
+    db: &TestDatabase,
+    settings: &[(&str, &str)],
+    url: &str,
+    refreshes: Arc<AtomicUsize>,
+) -> Router {
+    let signing = SigningKey::generate(Algorithm::Es256).expect("a key");
+    let keyset = KeySet::builder()
+        .signing_key(signing, KeyStatus::InUse)
+        .build()
+        .expect("keys");
+    let auth_login = db.target().options("-c role=supabase_auth_admin");
+    let auth = project(auth_login, settings, &keyset);
+    let rest = project(
+        db.target().login("live_login", "live_login"),
+        settings,
+        &keyset,
+    );
+    let auth_routes = plinth_auth::routes(AuthService::new());
+    let auth_routes = auth_routes.layer(axum::middleware::map_request(
+        move |request: axum::extract::Request| {
+            let query = request.uri().query().unwrap_or_default();
+            if request.uri().path() == "/token" && query.contains("refresh_token") {
+                refreshes.fetch_add(1, Ordering::SeqCst);
+            }
+            async move { request }
+        },
+    ));
+    let auth = behind_gateway(auth_routes, auth, url);
+    let rest = behind_gateway(plinth_rest::routes(RestService::new()), rest, url);
+    Router::new().fallback(async move |mut request: Request<Body>| {
+        let path = request.uri().to_string();
+        let (service, rest_of_path) = match path.strip_prefix("/auth/v1") {
+            Some(path) => (auth, path),
+            None => (
+                rest,
+                path.strip_prefix("/rest/v1").expect("a path of a service"),
+            ),
+        };
+        *request.uri_mut() = rest_of_path.parse().expect("a path");
+        service.oneshot(request).await
+    })
+}
+
+/// What the gateway of the full server does.
+fn behind_gateway(routes: Router, project: Project, url: &str) -> Router {
+    let gateway = project.clone();
+    routes
+        .layer(axum::middleware::map_request(
+            move |mut request: Request<_>| {
+                let project = gateway.clone();
+                async move {
+                    let now = time::OffsetDateTime::now_utc().unix_timestamp();
+                    let credentials = Credentials::read(&project, request.headers(), None, now);
+                    let ip = IpAddr::from([127, 0, 0, 1]);
+                    request.extensions_mut().insert(credentials);
+                    request
+                        .extensions_mut()
+                        .insert(ClientAddress { ip, peer: ip });
+                    request
+                }
+            },
+        ))
+        .layer(Extension(project))
+        .layer(Extension(PublicUrl::new(url)))
+}
+
+fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project {
+    let key = |kind| ApiKey::new(Default::default(), "default", kind).into();
+    let keys = ProjectKeys {
+        keyset: keyset.clone(),
+        api_keys: [
+            (
+                credential_hash(PUBLISHABLE_KEY),
+                key(ApiKeyKind::Publishable),
+            ),
+            (credential_hash(SECRET_KEY), key(ApiKeyKind::Secret)),
+        ]
+        .into(),
+        disabled_legacy: Vec::new(),
+    };
+    let usual = [("auth.site_url", "http://localhost:3000")];
+    let loader = usual
+        .iter()
+        .chain(settings)
+        .fold(Loader::new(), |loader, (name, value)| {
+            loader.command_line(*name, *value)
+        });
+    let settings = loader.load().expect("good settings").settings;
+    let (logs, _writer) =
+        LogStore::open(std::env::temp_dir(), plinth_log::Config::default()).expect("a log store");
+    Project::new(
+        ProjectRef::generate(),
+        ProjectKind::Default,
+        ProjectDb::alone(login, PoolConfig::default()),
+        keys,
+        SettingsHandle::new(settings),
+        logs,
+    )
+}

@@ -1,0 +1,629 @@
+//! Configuring a layer (A1), and refusing what could not be safe (A31).
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plinth_client::auth::{AuthApi, JwksCache};
+use plinth_client::{BoxFuture, Clock, Http, InvalidProjectUrl, ProjectUrl, SystemClock};
+use plinth_token::Secret;
+use url::Url;
+
+use crate::backend::{AuthBackend, OverHttp};
+use crate::config::Config;
+use crate::cookie::{CookieOptions, CookieOptionsError, Encoding, Limits, is_valid_name};
+use crate::csrf::CsrfPolicy;
+use crate::layer::SessionLayer;
+use crate::network::Network;
+use crate::next::checked_next;
+use crate::origin::Origin;
+use crate::refresh::RefreshCoordinator;
+use crate::runtime::SessionRuntime;
+use crate::verify::{ClaimRules, TokenChecker};
+
+/// How much of a session is kept in cookies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionEncoding {
+    /// The tokens and the user, the default of `@supabase/ssr`.
+    #[default]
+    UserAndTokens,
+    /// The tokens alone, where what applications keep about users would not fit. The client in
+    /// the browser has to be told the same (C25).
+    TokensOnly,
+}
+
+/// Why a layer cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The project's address.
+    #[error(transparent)]
+    ProjectUrl(#[from] InvalidProjectUrl),
+    /// A name that cannot be a cookie's.
+    #[error("the cookie name has characters that no cookie name may have: {0:?}")]
+    CookieName(String),
+    /// A prefix that makes browsers insist on attributes which the options do not have.
+    #[error(
+        "browsers accept a cookie called {0:?} only with Secure, and `__Host-` only with path / and no domain"
+    )]
+    CookieNamePrefix(String),
+    /// Attributes that cannot be written safely.
+    #[error(transparent)]
+    CookieOptions(#[from] CookieOptionsError),
+    /// A URL or origin of this application.
+    #[error("expected a URL that begins with http:// or https://: {0:?}")]
+    Origin(String),
+    /// An address to redirect to.
+    #[error("expected an absolute URL: {0:?}")]
+    Redirect(String),
+    /// An address of a proxy.
+    #[error("expected an address or a network such as 10.0.0.0/8: {0:?}")]
+    TrustedProxy(String),
+    /// A page of this application.
+    #[error("expected a path on this host: {0:?}")]
+    Path(String),
+    /// A variable of the environment that is missing or empty.
+    #[error("the environment variable {0} is not set")]
+    Environment(&'static str),
+    /// A secret that is no key.
+    #[error("the HS256 secret cannot be used as a key")]
+    Secret,
+}
+
+enum Issuer {
+    OfProject,
+    Named(String),
+    Anybody,
+}
+
+/// Configures a [`SessionLayer`]; [`SessionLayer::builder`] begins one.
+#[must_use = "nothing happens before build()"]
+pub struct SessionLayerBuilder {
+    project_url: String,
+    anon_key: Secret,
+    cookie_name: Option<String>,
+    cookie_options: CookieOptions,
+    encoding: Encoding,
+    session_encoding: SessionEncoding,
+    limits: Limits,
+    jwks: Option<Arc<JwksCache>>,
+    hs256_secret: Option<Secret>,
+    issuer: Issuer,
+    audience: String,
+    roles: Vec<String>,
+    csrf: CsrfPolicy,
+    public_url: Option<String>,
+    allowed_origins: Vec<String>,
+    allowed_redirects: Vec<String>,
+    trusted_proxies: Vec<String>,
+    allow_insecure: bool,
+    strict_revocation: bool,
+    sign_in_path: Option<String>,
+    mfa_path: Option<String>,
+    refresh_wait: Duration,
+    coordinator: Option<Arc<dyn RefreshCoordinator>>,
+    backend: Option<Arc<dyn AuthBackend>>,
+    http: Option<Http>,
+    clock: Arc<dyn Clock>,
+    runtime: SessionRuntime,
+}
+
+impl SessionLayerBuilder {
+    pub(crate) fn new(project_url: impl Into<String>, anon_key: impl Into<Secret>) -> Self {
+        Self {
+            project_url: project_url.into(),
+            anon_key: anon_key.into(),
+            cookie_name: None,
+            cookie_options: CookieOptions::default(),
+            encoding: Encoding::default(),
+            session_encoding: SessionEncoding::default(),
+            limits: Limits::default(),
+            jwks: None,
+            hs256_secret: None,
+            issuer: Issuer::OfProject,
+            audience: "authenticated".to_owned(),
+            roles: vec!["authenticated".to_owned()],
+            csrf: CsrfPolicy::default(),
+            public_url: None,
+            allowed_origins: Vec::new(),
+            allowed_redirects: Vec::new(),
+            trusted_proxies: Vec::new(),
+            allow_insecure: false,
+            strict_revocation: false,
+            sign_in_path: None,
+            mfa_path: None,
+            refresh_wait: Duration::from_secs(5),
+            coordinator: None,
+            backend: None,
+            http: None,
+            clock: Arc::new(SystemClock),
+            runtime: SessionRuntime::of_process(),
+        }
+    }
+
+    pub(crate) fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let url = variable("SUPABASE_URL").ok_or(ConfigError::Environment("SUPABASE_URL"))?;
+        let key = variable("SUPABASE_PUBLISHABLE_KEY").or_else(|| variable("SUPABASE_ANON_KEY"));
+        let key = key.ok_or(ConfigError::Environment("SUPABASE_PUBLISHABLE_KEY"))?;
+        Ok(Self::new(url, key))
+    }
+
+    /// The cookie's name, which is the storage key of the JavaScript clients. By default
+    /// `sb-<first part of the project's host>-auth-token`; set it on both sides where that is not
+    /// unique, as with IP addresses and hosts called `api.…` (S6), or to `__Host-…` (A29).
+    pub fn cookie_name(mut self, name: impl Into<String>) -> Self {
+        self.cookie_name = Some(name.into());
+        self
+    }
+
+    /// The attributes of cookies.
+    pub fn cookie_options(mut self, options: CookieOptions) -> Self {
+        self.cookie_options = options;
+        self
+    }
+
+    /// How values are written. All forms are read.
+    pub fn encoding(mut self, encoding: Encoding) -> Self {
+        self.encoding = encoding;
+        self
+    }
+
+    /// How much of a session is written. All forms are read.
+    pub fn encode(mut self, encoding: SessionEncoding) -> Self {
+        self.session_encoding = encoding;
+        self
+    }
+
+    /// Bounds on what strangers send.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// A key cache that is shared with other clients of the same project.
+    pub fn jwks(mut self, keys: Arc<JwksCache>) -> Self {
+        self.jwks = Some(keys);
+        self
+    }
+
+    /// The project's shared secret, where it signs tokens with one: they are then checked here.
+    /// Without it the auth service is asked about each of them.
+    pub fn hs256_secret(mut self, secret: impl Into<Secret>) -> Self {
+        self.hs256_secret = Some(secret.into());
+        self
+    }
+
+    /// Who issues tokens, if not `<project URL>/auth/v1`.
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Issuer::Named(issuer.into());
+        self
+    }
+
+    /// Accepts tokens of every issuer whose signature is right, for projects that are known by
+    /// several addresses.
+    pub fn any_issuer(mut self) -> Self {
+        self.issuer = Issuer::Anybody;
+        self
+    }
+
+    /// Whom tokens must be for. By default `authenticated`.
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.audience = audience.into();
+        self
+    }
+
+    /// Lets users of another role in, besides `authenticated`.
+    pub fn allow_role(mut self, role: impl Into<String>) -> Self {
+        self.roles.push(role.into());
+        self
+    }
+
+    /// What happens to changes that do not come from our own pages.
+    pub fn csrf(mut self, policy: CsrfPolicy) -> Self {
+        self.csrf = policy;
+        self
+    }
+
+    /// Where browsers find this application: `https://app.example.com`. Set it in production: it
+    /// decides what counts as our own page and whether cookies are `Secure`. A path is ignored.
+    pub fn public_url(mut self, url: impl Into<String>) -> Self {
+        self.public_url = Some(url.into());
+        self
+    }
+
+    /// Other origins whose pages may change things here.
+    pub fn allowed_origins<T: Into<String>>(
+        mut self,
+        origins: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.allowed_origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Absolute URLs to which people may be sent after signing in. Paths of this host always may.
+    pub fn allowed_redirects<T: Into<String>>(mut self, urls: impl IntoIterator<Item = T>) -> Self {
+        self.allowed_redirects = urls.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Addresses of proxies whose `X-Forwarded-Proto` and `X-Forwarded-Host` are believed where no
+    /// public URL is set. The peer's address comes from axum's `ConnectInfo<SocketAddr>`.
+    pub fn trusted_proxies<T: Into<String>>(
+        mut self,
+        networks: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.trusted_proxies = networks.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Writes session cookies also over plain http across a network, where everybody on the way
+    /// can read them.
+    pub fn allow_insecure(mut self, allow: bool) -> Self {
+        self.allow_insecure = allow;
+        self
+    }
+
+    /// Asks the auth service before every change whether the session still exists, so that a
+    /// session that was ended elsewhere stops at once and not when its token does (A19).
+    pub fn strict_revocation(mut self, strict: bool) -> Self {
+        self.strict_revocation = strict;
+        self
+    }
+
+    /// Sends people who are not signed in to this path with `?next=…`; without it they get 401.
+    /// Only page views are redirected, never calls of scripts.
+    pub fn sign_in_path(mut self, path: impl Into<String>) -> Self {
+        self.sign_in_path = Some(path.into());
+        self
+    }
+
+    /// The same for people whose second factor is missing.
+    pub fn mfa_path(mut self, path: impl Into<String>) -> Self {
+        self.mfa_path = Some(path.into());
+        self
+    }
+
+    /// How long a request waits for a refresh before it goes on without. By default 5 s (A23).
+    pub fn refresh_wait(mut self, wait: Duration) -> Self {
+        self.refresh_wait = wait;
+        self
+    }
+
+    /// A lock around refreshes, for several processes.
+    pub fn coordinator(mut self, coordinator: Arc<dyn RefreshCoordinator>) -> Self {
+        self.coordinator = Some(coordinator);
+        self
+    }
+
+    /// Whom to ask instead of the project over HTTP.
+    pub fn backend(mut self, backend: Arc<dyn AuthBackend>) -> Self {
+        self.backend = Some(backend);
+        self
+    }
+
+    /// How requests to the project are sent.
+    pub fn http(mut self, http: Http) -> Self {
+        self.http = Some(http);
+        self
+    }
+
+    /// By which clock tokens end.
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// A state that is not shared with the other layers of the process.
+    pub fn runtime(mut self, runtime: SessionRuntime) -> Self {
+        self.runtime = runtime;
+        self
+    }
+
+    /// Checks everything and makes the layer. A server of many projects can make one for each:
+    /// with a shared [`Http`] this costs next to nothing.
+    pub fn build(self) -> Result<SessionLayer, ConfigError> {
+        let project_url = ProjectUrl::parse(&self.project_url)?;
+        let key = self
+            .cookie_name
+            .unwrap_or_else(|| project_url.storage_key());
+        let public_origin = self.public_url.map(origin).transpose()?;
+        check_cookie(&key, &self.cookie_options, public_origin.as_ref())?;
+        if public_origin.is_none() && self.trusted_proxies.is_empty() {
+            tracing::warn!(
+                "the session layer has no public URL: cookies are Secure except on this machine, \
+                 and forms are accepted from browsers that say where they come from"
+            );
+        }
+
+        let service = project_url.service("auth/v1");
+        let issuer = match self.issuer {
+            Issuer::OfProject => Some(service.clone()),
+            Issuer::Named(issuer) => Some(issuer),
+            Issuer::Anybody => None,
+        };
+        let http = self
+            .http
+            .unwrap_or_default()
+            .with_clock(Shared(Arc::clone(&self.clock)));
+        let jwks = self.jwks.unwrap_or_default();
+        let backend = self.backend.unwrap_or_else(|| {
+            let api = AuthApi::new(&project_url, self.anon_key.expose(), http.clone());
+            Arc::new(OverHttp::new(api, Arc::clone(&jwks)))
+        });
+        let tokens = TokenChecker::new(
+            Arc::clone(&backend),
+            self.runtime.known_tokens().clone(),
+            service,
+            ClaimRules {
+                issuer,
+                audience: self.audience,
+                roles: self.roles,
+            },
+            self.limits.max_token_bytes,
+            self.hs256_secret.as_ref(),
+        );
+        Ok(SessionLayer::new(Config {
+            project_url: self.project_url,
+            anon_key: self.anon_key,
+            key,
+            cookie_options: self.cookie_options,
+            encoding: self.encoding,
+            session_encoding: self.session_encoding,
+            limits: self.limits,
+            csrf: self.csrf,
+            public_origin,
+            allowed_origins: all(self.allowed_origins, origin)?,
+            allowed_redirects: all(self.allowed_redirects, redirect)?,
+            trusted_proxies: all(self.trusted_proxies, network)?,
+            allow_insecure: self.allow_insecure,
+            strict_revocation: self.strict_revocation,
+            sign_in_path: self.sign_in_path.map(path).transpose()?,
+            mfa_path: self.mfa_path.map(path).transpose()?,
+            refresh_wait: self.refresh_wait,
+            coordinator: self.coordinator,
+            backend,
+            http,
+            jwks,
+            tokens: tokens.map_err(|_| ConfigError::Secret)?,
+            clock: self.clock,
+            runtime: self.runtime,
+        }))
+    }
+}
+
+/// The layer's clock, for the calls it makes.
+#[derive(Debug)]
+struct Shared(Arc<dyn Clock>);
+
+impl Clock for Shared {
+    fn now_ms(&self) -> i64 {
+        self.0.now_ms()
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        self.0.sleep(duration)
+    }
+}
+
+fn check_cookie(
+    name: &str,
+    options: &CookieOptions,
+    public_origin: Option<&Origin>,
+) -> Result<(), ConfigError> {
+    if !is_valid_name(name) {
+        return Err(ConfigError::CookieName(name.to_owned()));
+    }
+    options.validate()?;
+    let is_insecure = options.secure == Some(false)
+        || options.secure.is_none() && public_origin.is_some_and(|origin| !origin.is_https());
+    let is_refused = if name.starts_with("__Host-") {
+        is_insecure || options.domain.is_some() || options.path != "/"
+    } else {
+        name.starts_with("__Secure-") && is_insecure
+    };
+    if is_refused {
+        return Err(ConfigError::CookieNamePrefix(name.to_owned()));
+    }
+    Ok(())
+}
+
+fn all<T>(
+    texts: Vec<String>,
+    read: impl Fn(String) -> Result<T, ConfigError>,
+) -> Result<Vec<T>, ConfigError> {
+    texts.into_iter().map(read).collect()
+}
+
+fn origin(text: String) -> Result<Origin, ConfigError> {
+    Origin::of(text.trim()).ok_or(ConfigError::Origin(text))
+}
+
+fn redirect(text: String) -> Result<Url, ConfigError> {
+    Url::parse(&text).map_err(|_| ConfigError::Redirect(text))
+}
+
+fn network(text: String) -> Result<Network, ConfigError> {
+    Network::parse(&text).ok_or(ConfigError::TrustedProxy(text))
+}
+
+fn path(text: String) -> Result<String, ConfigError> {
+    if text.starts_with('/') && checked_next(&text, &[]) == text {
+        Ok(text)
+    } else {
+        Err(ConfigError::Path(text))
+    }
+}
+
+/// The secrets stay out of logs.
+impl fmt::Debug for SessionLayerBuilder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SessionLayerBuilder")
+            .field("project_url", &self.project_url)
+            .field("cookie_name", &self.cookie_name)
+            .field("cookie_options", &self.cookie_options)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn builder() -> SessionLayerBuilder {
+        SessionLayer::builder("https://abc.example.co", "anon")
+    }
+
+    fn check(builder: SessionLayerBuilder, expected: ConfigError) {
+        assert_eq!(builder.build().unwrap_err(), expected);
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_product() {
+        let layer = builder().build().unwrap();
+        let config = layer.config();
+
+        assert_eq!(config.key, "sb-abc-auth-token");
+        assert_eq!(
+            config.tokens.rules.issuer.as_deref(),
+            Some("https://abc.example.co/auth/v1")
+        );
+        assert_eq!(config.tokens.rules.audience, "authenticated");
+        assert_eq!(config.tokens.rules.roles, ["authenticated"]);
+        assert_eq!(config.refresh_wait, Duration::from_secs(5));
+        assert_eq!(
+            (config.csrf, config.encoding),
+            (CsrfPolicy::Enforce, Encoding::Base64Url)
+        );
+    }
+
+    #[test]
+    fn the_environment_names_the_project_and_its_public_key() {
+        let from = |variables: &[(&str, &str)]| {
+            SessionLayerBuilder::from_variables(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let url = ("SUPABASE_URL", "http://localhost:54321");
+        let key = ("SUPABASE_PUBLISHABLE_KEY", "sb_publishable_x");
+        let old = ("SUPABASE_ANON_KEY", "old");
+
+        let builder = from(&[url, old, key]).unwrap();
+        assert_eq!(builder.anon_key.expose(), "sb_publishable_x");
+        assert_eq!(
+            builder.build().unwrap().cookie_name(),
+            "sb-localhost-auth-token"
+        );
+        assert_eq!(from(&[url, old]).unwrap().anon_key.expose(), "old");
+        let missing = |variables: &[(&str, &str)]| from(variables).unwrap_err();
+        assert_eq!(missing(&[key]), ConfigError::Environment("SUPABASE_URL"));
+        let empty = ("SUPABASE_ANON_KEY", "");
+        assert_eq!(
+            missing(&[url, empty]),
+            ConfigError::Environment("SUPABASE_PUBLISHABLE_KEY")
+        );
+    }
+
+    #[test]
+    fn projects_below_a_path_have_an_issuer_there() {
+        let layer = SessionLayer::builder("http://localhost:54321/p/abc", "anon");
+        let layer = layer.cookie_name("sb-abc-auth-token").build().unwrap();
+
+        let issuer = layer.config().tokens.rules.issuer.as_deref();
+        assert_eq!(issuer, Some("http://localhost:54321/p/abc/auth/v1"));
+    }
+
+    #[test]
+    fn nothing_reaches_a_header_unchecked() {
+        let name = |name: &str| ConfigError::CookieName(name.to_owned());
+        check(builder().cookie_name(""), name(""));
+        check(
+            builder().cookie_name("a; Domain=evil"),
+            name("a; Domain=evil"),
+        );
+        check(
+            builder().cookie_name("a\r\nSet-Cookie: b"),
+            name("a\r\nSet-Cookie: b"),
+        );
+        let options = CookieOptions::default().domain("a;b");
+        check(
+            builder().cookie_options(options),
+            ConfigError::CookieOptions(CookieOptionsError::Domain("a;b".to_owned())),
+        );
+    }
+
+    #[test]
+    fn wrong_addresses_are_named() {
+        let text = |text: &str| text.to_owned();
+        check(
+            SessionLayer::builder("abc", "anon"),
+            ConfigError::ProjectUrl(InvalidProjectUrl),
+        );
+        check(
+            builder().public_url("app"),
+            ConfigError::Origin(text("app")),
+        );
+        check(
+            builder().allowed_origins(["null"]),
+            ConfigError::Origin(text("null")),
+        );
+        check(
+            builder().allowed_redirects(["/x"]),
+            ConfigError::Redirect(text("/x")),
+        );
+        check(
+            builder().trusted_proxies(["proxy"]),
+            ConfigError::TrustedProxy(text("proxy")),
+        );
+        check(
+            builder().sign_in_path("//evil"),
+            ConfigError::Path(text("//evil")),
+        );
+        check(builder().mfa_path("mfa"), ConfigError::Path(text("mfa")));
+        check(builder().hs256_secret(""), ConfigError::Secret);
+    }
+
+    #[test]
+    fn name_prefixes_get_the_attributes_that_browsers_insist_on() {
+        let prefixed = |name: &str| builder().public_url("https://app.test").cookie_name(name);
+        let refused = |name: &str| ConfigError::CookieNamePrefix(name.to_owned());
+        let options = CookieOptions::default;
+
+        assert!(prefixed("__Host-s").build().is_ok());
+        assert!(
+            prefixed("__Secure-s")
+                .cookie_options(options().domain("app.test"))
+                .build()
+                .is_ok()
+        );
+        check(
+            prefixed("__Host-s").cookie_options(options().domain("app.test")),
+            refused("__Host-s"),
+        );
+        check(
+            prefixed("__Host-s").cookie_options(options().path("/a")),
+            refused("__Host-s"),
+        );
+        check(
+            prefixed("__Host-s").cookie_options(options().secure(false)),
+            refused("__Host-s"),
+        );
+        check(
+            prefixed("__Secure-s").public_url("http://localhost:1"),
+            refused("__Secure-s"),
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let printed = format!("{:?}", builder().hs256_secret("open sesame"));
+        assert!(
+            !printed.contains("sesame") && !printed.contains("anon\""),
+            "{printed}"
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! The attributes of cookies, and how they are spelled (C14, C15, A31).
+
+use std::fmt::{self, Write as _};
+
+/// Which requests from other sites carry the cookie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SameSite {
+    /// Only when a person follows a link here. The default.
+    #[default]
+    Lax,
+    /// None at all, so that links from elsewhere arrive signed out.
+    Strict,
+    /// Every request. Browsers then insist on `Secure`.
+    None,
+}
+
+/// Which cookies a browser drops last when it has too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// First to go.
+    Low,
+    /// What browsers assume.
+    Medium,
+    /// Last to go.
+    High,
+}
+
+/// The attributes that every cookie of a session is written with.
+///
+/// The defaults are those of `@supabase/ssr`: path `/`, same-site lax, readable by scripts. How
+/// long cookies live is not an option: 400 days, as there. What ends a session is the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CookieOptions {
+    pub(crate) path: String,
+    pub(crate) domain: Option<String>,
+    pub(crate) same_site: SameSite,
+    pub(crate) http_only: bool,
+    pub(crate) secure: Option<bool>,
+    pub(crate) partitioned: bool,
+    pub(crate) priority: Option<Priority>,
+}
+
+/// Why cookie options cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CookieOptionsError {
+    /// A path with a semicolon or control character would change other attributes.
+    #[error("the cookie path must start with / and have no semicolon or control character: {0:?}")]
+    Path(String),
+    /// A domain is labels of letters, digits and hyphens, with an optional dot before them.
+    #[error("the cookie domain is not a domain name: {0:?}")]
+    Domain(String),
+    /// Browsers drop such cookies without a word.
+    #[error("browsers refuse cookies with SameSite=None or Partitioned that are not Secure")]
+    NeedsSecure,
+}
+
+impl Default for CookieOptions {
+    fn default() -> Self {
+        Self {
+            path: "/".to_owned(),
+            domain: None,
+            same_site: SameSite::default(),
+            http_only: false,
+            secure: None,
+            partitioned: false,
+            priority: None,
+        }
+    }
+}
+
+impl CookieOptions {
+    /// 400 days, the longest that browsers keep a cookie (K8).
+    pub const MAX_AGE_SECONDS: u32 = 34_560_000;
+
+    /// Below which path of the site cookies are sent.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = path.into();
+        self
+    }
+
+    /// Shares cookies with all hosts of a domain. By default only this host sees them.
+    pub fn domain(mut self, domain: impl Into<String>) -> Self {
+        self.domain = Some(domain.into());
+        self
+    }
+
+    /// Which requests from other sites carry cookies.
+    pub fn same_site(mut self, same_site: SameSite) -> Self {
+        self.same_site = same_site;
+        self
+    }
+
+    /// Hides cookies from scripts. Only for applications without a client in the browser: it
+    /// could neither read nor refresh the session (C17).
+    pub fn http_only(mut self, http_only: bool) -> Self {
+        self.http_only = http_only;
+        self
+    }
+
+    /// Whether cookies travel over TLS only. By default they do, except on the loopback host and
+    /// where the layer's public URL is plain http (C18).
+    pub fn secure(mut self, secure: bool) -> Self {
+        self.secure = Some(secure);
+        self
+    }
+
+    /// Keeps cookies apart for each site that embeds this one.
+    pub fn partitioned(mut self, partitioned: bool) -> Self {
+        self.partitioned = partitioned;
+        self
+    }
+
+    /// Which cookies go last when there are too many.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Finds what could not be written safely, or would be dropped by browsers.
+    pub fn validate(&self) -> Result<(), CookieOptionsError> {
+        let is_path_char = |char: char| char != ';' && !char.is_control() && char.is_ascii();
+        if !self.path.starts_with('/') || !self.path.chars().all(is_path_char) {
+            return Err(CookieOptionsError::Path(self.path.clone()));
+        }
+        if let Some(domain) = &self.domain
+            && !is_domain(domain)
+        {
+            return Err(CookieOptionsError::Domain(domain.clone()));
+        }
+        let needs_secure = self.same_site == SameSite::None || self.partitioned;
+        if needs_secure && self.secure == Some(false) {
+            return Err(CookieOptionsError::NeedsSecure);
+        }
+        Ok(())
+    }
+
+    /// The attributes as they follow a value: `; Max-Age=…; Path=/; SameSite=Lax`.
+    pub(crate) fn attributes(&self, max_age: u32, domain: Option<&str>, path: &str) -> String {
+        let mut text = format!("; Max-Age={max_age}");
+        if let Some(domain) = domain {
+            _ = write!(text, "; Domain={domain}");
+        }
+        _ = write!(text, "; Path={path}");
+        let flags = [
+            (self.http_only, "; HttpOnly"),
+            (self.secure == Some(true), "; Secure"),
+            (self.partitioned, "; Partitioned"),
+        ];
+        flags
+            .iter()
+            .filter(|(is_on, _)| *is_on)
+            .for_each(|(_, flag)| text.push_str(flag));
+        if let Some(priority) = self.priority {
+            _ = write!(text, "; Priority={priority:?}");
+        }
+        _ = write!(text, "; SameSite={}", self.same_site);
+        text
+    }
+}
+
+impl fmt::Display for SameSite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, formatter)
+    }
+}
+
+/// DNS labels, with an optional dot before them.
+fn is_domain(text: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let name = text.strip_prefix('.').unwrap_or(text);
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_have_one_order() {
+        let options = CookieOptions::default()
+            .path("/app")
+            .domain(".example.com")
+            .same_site(SameSite::None)
+            .http_only(true)
+            .secure(true)
+            .partitioned(true)
+            .priority(Priority::High);
+
+        assert_eq!(
+            options.attributes(60, options.domain.as_deref(), &options.path),
+            "; Max-Age=60; Domain=.example.com; Path=/app; HttpOnly; Secure; Partitioned; \
+             Priority=High; SameSite=None"
+        );
+        assert_eq!(options.validate(), Ok(()));
+    }
+
+    #[test]
+    fn nothing_that_changes_a_header_is_accepted() {
+        let domain = |text: &str| CookieOptions::default().domain(text).validate();
+        let path = |text: &str| CookieOptions::default().path(text).validate();
+
+        for good in ["example.com", ".example.com", "localhost", "a-b.c1"] {
+            assert_eq!(domain(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            ".",
+            "a..b",
+            "-a.b",
+            "a-.b",
+            "a b",
+            "a;Secure",
+            "a\r\nX: y",
+            "ä.de",
+            "a/b",
+        ] {
+            assert_eq!(
+                domain(bad),
+                Err(CookieOptionsError::Domain(bad.to_owned())),
+                "{bad}"
+            );
+        }
+        for bad in ["", "app", "/a;Secure", "/a\r\nX: y", "/\u{7f}", "/ä"] {
+            assert_eq!(
+                path(bad),
+                Err(CookieOptionsError::Path(bad.to_owned())),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_browsers_would_drop_is_refused() {
+        let insecure = CookieOptions::default().secure(false);
+
+        assert_eq!(insecure.validate(), Ok(()));
+        for options in [
+            insecure.clone().same_site(SameSite::None),
+            insecure.partitioned(true),
+        ] {
+            assert_eq!(options.validate(), Err(CookieOptionsError::NeedsSecure));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! One `Set-Cookie` header (C14–C16, C26).
+
+use std::borrow::Cow;
+
+use zeroize::Zeroize as _;
+
+use super::header::Cookies;
+use super::name::is_chunk_like;
+use super::options::CookieOptions;
+use super::percent;
+
+/// A cookie to be set or removed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The cookie's name.
+    pub name: String,
+    /// Its value, not yet percent-encoded; empty for a removal.
+    pub value: String,
+    /// Whether the browser is told to forget it.
+    pub is_removal: bool,
+    domain: Option<String>,
+    path: String,
+}
+
+/// Where cookies were written by an earlier version of an application.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Their domain; `None` is the host alone.
+    pub domain: Option<String>,
+    /// Their path; `None` is the configured one.
+    pub path: Option<String>,
+}
+
+impl Write {
+    pub(super) fn set(name: String, value: String, options: &CookieOptions) -> Self {
+        Self {
+            name,
+            value,
+            is_removal: false,
+            domain: options.domain.clone(),
+            path: options.path.clone(),
+        }
+    }
+
+    pub(super) fn removal(name: &str, domain: Option<&str>, path: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: String::new(),
+            is_removal: true,
+            domain: domain.map(str::to_owned),
+            path: path.to_owned(),
+        }
+    }
+
+    /// The value as it stands in headers.
+    pub fn wire_value(&self) -> Cow<'_, str> {
+        percent::encode(&self.value)
+    }
+
+    /// What follows the value in the header.
+    pub fn attributes(&self, options: &CookieOptions) -> String {
+        let max_age = if self.is_removal {
+            0
+        } else {
+            CookieOptions::MAX_AGE_SECONDS
+        };
+        options.attributes(max_age, self.domain.as_deref(), &self.path)
+    }
+
+    /// The whole text of the `Set-Cookie` header.
+    pub fn header(&self, options: &CookieOptions) -> String {
+        format!(
+            "{}={}{}",
+            self.name,
+            self.wire_value(),
+            self.attributes(options)
+        )
+    }
+}
+
+/// The value is a credential, and leaves memory with the request (A40).
+impl Drop for Write {
+    fn drop(&mut self) {
+        self.value.zeroize();
+    }
+}
+
+/// Values are credentials: only their length is shown.
+impl std::fmt::Debug for Write {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Write")
+            .field("name", &self.name)
+            .field("value_len", &self.value.len())
+            .field("is_removal", &self.is_removal)
+            .field("domain", &self.domain)
+            .field("path", &self.path)
+            .finish()
+    }
+}
+
+/// Removes every cookie of a key at places where an earlier version of the application wrote it.
+///
+/// Browsers do not say where a cookie was set, so a move to another domain or path leaves old
+/// cookies behind that only such a removal reaches.
+pub fn remove_at_scopes(
+    key: &str,
+    request: &Cookies,
+    scopes: &[Scope],
+    options: &CookieOptions,
+) -> Vec<Write> {
+    let names: Vec<&str> = request
+        .iter()
+        .map(|cookie| cookie.name.as_str())
+        .filter(|name| is_chunk_like(name, key))
+        .collect();
+    let at = |scope: &Scope| -> Vec<Write> {
+        let path = scope.path.as_deref().unwrap_or(&options.path);
+        names
+            .iter()
+            .map(|name| Write::removal(name, scope.domain.as_deref(), path))
+            .collect()
+    };
+    scopes.iter().flat_map(at).collect()
+}

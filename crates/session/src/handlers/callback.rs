@@ -1,0 +1,81 @@
+//! `GET /auth/callback`: the end of a sign-in at a provider, or through a mailed link (S53, A37).
+
+use axum::Extension;
+use axum::extract::Query;
+use axum::response::{IntoResponse, Response};
+use http::{Method, StatusCode};
+use serde::Deserialize;
+
+use super::{Failure, go_on};
+use crate::context::Context;
+use crate::writer::SessionWriter;
+
+/// What providers and the auth service add to the address.
+#[derive(Deserialize)]
+pub(super) struct CallbackQuery {
+    code: Option<String>,
+    error: Option<String>,
+    error_code: Option<String>,
+    sb_flow_id: Option<String>,
+    next: Option<String>,
+}
+
+pub(super) async fn callback(
+    method: Method,
+    Extension(context): Extension<Context>,
+    writer: SessionWriter,
+    Query(query): Query<CallbackQuery>,
+) -> Response {
+    // A HEAD would use the code up and show nothing.
+    if method == Method::HEAD {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    match complete(&context, &writer, &query).await {
+        Ok(()) => go_on(query.next.as_deref(), context.config()),
+        Err(failure) => failure.into_response(context.config()),
+    }
+}
+
+async fn complete(
+    context: &Context,
+    writer: &SessionWriter,
+    query: &CallbackQuery,
+) -> Result<(), Failure> {
+    let refused = |code: &str| Failure::new(StatusCode::BAD_REQUEST, code);
+    if let Some(error) = query.error_code.as_deref().or(query.error.as_deref()) {
+        return Err(refused(shown(error)));
+    }
+    let code = query.code.as_deref().filter(|code| !code.is_empty());
+    let code = code.ok_or_else(|| refused("bad_oauth_callback"))?;
+    let taken = writer.take_verifier(query.sb_flow_id.as_deref()).await?;
+    let session = context
+        .config()
+        .backend
+        .exchange_code(code, &taken.verifier)
+        .await?;
+    writer.sign_in(&session).await?;
+    Ok(())
+}
+
+/// Only words are passed on; whoever made the address chose the text.
+fn shown(error: &str) -> &str {
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if (1..=64).contains(&error.len()) && error.bytes().all(is_word) {
+        error
+    } else {
+        "unexpected_failure"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_words_are_shown() {
+        assert_eq!(shown("access_denied"), "access_denied");
+        for text in ["", "Call 555-1234", "<script>", &"a".repeat(65)] {
+            assert_eq!(shown(text), "unexpected_failure");
+        }
+    }
+}

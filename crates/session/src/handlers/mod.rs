@@ -1,0 +1,144 @@
+//! Handlers that every application with sign-in needs (A4). Put them inside the layer.
+//!
+//! | Route | Does |
+//! |---|---|
+//! | `GET /auth/callback` | completes a sign-in that began with [`begin_flow`](crate::SessionWriter::begin_flow), or in the browser |
+//! | `GET /auth/confirm` | shows a button, because scanners open every link of a mail |
+//! | `POST /auth/confirm` | uses up the link's secret and signs in |
+//! | `POST /auth/sign-out` | signs out |
+//!
+//! Only POST changes something, except the callback: providers send people there by GET, and it
+//! works only in the browser that holds the flow's secret (A33). All of them end in a redirect to
+//! `next`, if that is a path of this host, and none leaves a secret in the address bar (A36).
+
+mod callback;
+mod confirm;
+mod sign_out;
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use http::{HeaderValue, StatusCode, Uri, header};
+use plinth_client::auth::AuthError;
+use serde_json::json;
+use url::form_urlencoded;
+
+use crate::config::Config;
+use crate::next::checked_next;
+use crate::writer::SignInError;
+
+/// The ready handlers, below `/auth`.
+pub fn auth_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route("/auth/callback", get(callback::callback))
+        .route("/auth/confirm", get(confirm::ask).post(confirm::confirm))
+        .route("/auth/sign-out", post(sign_out::sign_out))
+}
+
+/// A request's address as logs may show it: the query of pages that receive secrets is left out.
+///
+/// ```
+/// use plinth_session::redacted_uri;
+///
+/// assert_eq!(redacted_uri(&"/auth/callback?code=secret".parse().unwrap()), "/auth/callback?…");
+/// assert_eq!(redacted_uri(&"/orders?page=2".parse().unwrap()), "/orders?page=2");
+/// ```
+pub fn redacted_uri(uri: &Uri) -> String {
+    const SECRETS: [&str; 5] = [
+        "code",
+        "token",
+        "token_hash",
+        "access_token",
+        "refresh_token",
+    ];
+    let Some(query) = uri.query() else {
+        return uri.path().to_owned();
+    };
+    let has_secret =
+        form_urlencoded::parse(query.as_bytes()).any(|(name, _)| SECRETS.contains(&name.as_ref()));
+    let shown = if has_secret { "…" } else { query };
+    format!("{}?{shown}", uri.path())
+}
+
+/// Why a handler could not do its work, in one word that pages can find a text for.
+struct Failure {
+    status: StatusCode,
+    code: String,
+}
+
+impl Failure {
+    fn new(status: StatusCode, code: &str) -> Self {
+        Self {
+            status,
+            code: code.to_owned(),
+        }
+    }
+
+    /// Back to the sign-in page with the word, or as JSON where there is none.
+    fn into_response(self, config: &Config) -> Response {
+        let is_ours_to_show = self.status.is_client_error();
+        match &config.sign_in_path {
+            Some(path) if is_ours_to_show => {
+                let separator = if path.contains('?') { '&' } else { '?' };
+                let code: String = form_urlencoded::byte_serialize(self.code.as_bytes()).collect();
+                see_other(&format!("{path}{separator}error={code}"))
+            }
+            _ => {
+                let body = json!({ "code": self.code, "message": "Signing in did not work" });
+                let json = [(header::CONTENT_TYPE, "application/json")];
+                let mut response = (self.status, json, body.to_string()).into_response();
+                if self.status == StatusCode::SERVICE_UNAVAILABLE {
+                    let headers = response.headers_mut();
+                    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+                }
+                without_traces(response)
+            }
+        }
+    }
+}
+
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        if error.is_retryable() || error.status() == Some(429) {
+            return Self::new(StatusCode::SERVICE_UNAVAILABLE, "session_unavailable");
+        }
+        let code = error.code().map(|code| code.as_str().to_owned());
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            code: code.unwrap_or_else(|| "unexpected_failure".to_owned()),
+        }
+    }
+}
+
+impl From<SignInError> for Failure {
+    fn from(error: SignInError) -> Self {
+        match error {
+            SignInError::Refused => Self::new(StatusCode::BAD_REQUEST, "bad_jwt"),
+            SignInError::Unavailable => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "session_unavailable")
+            }
+        }
+    }
+}
+
+/// On to the next page, if it is safe to go there.
+fn go_on(next: Option<&str>, config: &Config) -> Response {
+    see_other(checked_next(next.unwrap_or("/"), &config.allowed_redirects))
+}
+
+fn see_other(location: &str) -> Response {
+    // A path may have letters that a header cannot; then home is better than nowhere.
+    let location = HeaderValue::from_str(location).unwrap_or(HeaderValue::from_static("/"));
+    without_traces((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
+}
+
+/// The next page does not learn where the person came from, and no cache keeps the step.
+fn without_traces(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,40 @@
+//! `POST /auth/sign-out`, with an optional form: `scope` (`global`, `local`, `others`) and `next`.
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::response::Response;
+use http::StatusCode;
+use plinth_client::auth::Scope;
+use url::form_urlencoded;
+
+use super::{Failure, go_on};
+use crate::context::Context;
+use crate::writer::SessionWriter;
+
+pub(super) async fn sign_out(
+    Extension(context): Extension<Context>,
+    writer: SessionWriter,
+    body: Bytes,
+) -> Response {
+    let field = |wanted: &str| {
+        let mut fields = form_urlencoded::parse(&body);
+        fields
+            .find(|(name, _)| name == wanted)
+            .map(|(_, value)| value.into_owned())
+    };
+    let scope = match field("scope").as_deref() {
+        None | Some("global") => Scope::Global,
+        Some("local") => Scope::Local,
+        Some("others") => Scope::Others,
+        Some(_) => {
+            let failure = Failure::new(StatusCode::BAD_REQUEST, "validation_failed");
+            return failure.into_response(context.config());
+        }
+    };
+    match writer.sign_out(scope).await {
+        Ok(()) => go_on(field("next").as_deref(), context.config()),
+        // This browser is signed out, and that is what the person asked for.
+        Err(_) if scope == Scope::Local => go_on(field("next").as_deref(), context.config()),
+        Err(error) => Failure::from(error).into_response(context.config()),
+    }
+}

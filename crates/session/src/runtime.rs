@@ -1,0 +1,92 @@
+//! What all layers of one process share: refreshes in flight, tokens that are known to be genuine,
+//! and when sign-ins began.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use lru::LruCache;
+use plinth_token::credential_hash;
+
+use crate::flight::Flights;
+use crate::refresh::Refreshed;
+use crate::server_check::Checked;
+use crate::verify::KnownTokens;
+
+/// How many refresh tokens are kept track of (A21).
+const MAX_ENTRIES: NonZeroUsize = NonZeroUsize::new(10_000).expect("more than none");
+/// How many refreshes may be under way at once (A27).
+const MAX_CONCURRENT: usize = 64;
+/// How long a sign-in that began here may take (A37).
+const MAX_FLOW_AGE_MS: i64 = 10 * 60 * 1000;
+
+/// State that layers share. By default all layers of a process share one, so that a session is
+/// refreshed once, however many layers it passes. Clones are the same.
+#[derive(Clone)]
+pub struct SessionRuntime(Arc<Parts>);
+
+struct Parts {
+    refreshes: Arc<Flights<Refreshed>>,
+    checks: Arc<Flights<Checked>>,
+    known: KnownTokens,
+    flows: Mutex<LruCache<String, i64>>,
+}
+
+impl Default for SessionRuntime {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SessionRuntime {
+    /// A state of its own, for tests and for tenants that must not share.
+    pub fn new() -> Self {
+        Self(Arc::new(Parts {
+            refreshes: Flights::new(MAX_ENTRIES, MAX_CONCURRENT),
+            checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT),
+            known: KnownTokens::new(),
+            flows: Mutex::new(LruCache::sparse(MAX_ENTRIES)),
+        }))
+    }
+
+    /// The one of this process.
+    pub fn of_process() -> Self {
+        static SHARED: LazyLock<SessionRuntime> = LazyLock::new(SessionRuntime::new);
+        SHARED.clone()
+    }
+
+    pub(crate) fn refreshes(&self) -> &Arc<Flights<Refreshed>> {
+        &self.0.refreshes
+    }
+
+    pub(crate) fn checks(&self) -> &Arc<Flights<Checked>> {
+        &self.0.checks
+    }
+
+    pub(crate) fn known_tokens(&self) -> &KnownTokens {
+        &self.0.known
+    }
+
+    /// Remembers when a sign-in began. Cookies cannot say it: their form is shared with others.
+    pub(crate) fn note_flow(&self, verifier: &str, now_ms: i64) {
+        self.flows().push(credential_hash(verifier), now_ms);
+    }
+
+    /// Whether a sign-in began here, and too long ago.
+    pub(crate) fn is_flow_too_old(&self, verifier: &str, now_ms: i64) -> bool {
+        let begun = self.flows().peek(&credential_hash(verifier)).copied();
+        begun.is_some_and(|begun| now_ms.saturating_sub(begun) > MAX_FLOW_AGE_MS)
+    }
+
+    fn flows(&self) -> std::sync::MutexGuard<'_, LruCache<String, i64>> {
+        self.0.flows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for SessionRuntime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("SessionRuntime")
+            .field("refreshes", &self.0.refreshes.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! The cookies of a request as a store for the SDK.
+
+use plinth_client::{BoxFuture, Session as StoredSession, SessionStore, StoreError};
+
+use crate::context::Context;
+
+const VERIFIER_SUFFIX: &str = "-code-verifier";
+
+/// Keeps what the SDK stores in the cookies of one request (C24): it reads its own writes, and
+/// everything goes out with the response.
+///
+/// Only keys of this session are kept; the SDK must be told the same storage key.
+#[derive(Clone)]
+pub struct CookieStore(Context);
+
+impl CookieStore {
+    pub(crate) fn new(context: Context) -> Self {
+        Self(context)
+    }
+
+    /// The storage key to give to the SDK.
+    pub fn storage_key(&self) -> &str {
+        &self.0.config().key
+    }
+
+    fn read(&self, key: &str) -> Option<String> {
+        let config = self.0.config();
+        let item = self.0.jar().item(key)?;
+        let is_too_old = verifier_in(key, &item).is_some_and(|verifier| {
+            config
+                .runtime
+                .is_flow_too_old(&verifier, config.clock.now_ms())
+        });
+        (!is_too_old).then_some(item)
+    }
+
+    fn write(&self, key: &str, text: &str) {
+        let config = self.0.config();
+        if let Some(verifier) = verifier_in(key, text) {
+            config.runtime.note_flow(&verifier, config.clock.now_ms());
+        }
+        let mut jar = self.0.jar();
+        match StoredSession::from_json(text) {
+            Ok(session) if key == config.key => config.keep(&mut jar, &session),
+            _ => jar.set(key, text),
+        }
+    }
+
+    fn check(&self, key: &str) -> Result<(), StoreError> {
+        if key.starts_with(self.storage_key()) {
+            Ok(())
+        } else {
+            Err(StoreError::new(
+                "the key does not belong to this session's cookies",
+            ))
+        }
+    }
+}
+
+/// The verifier, if the key is one of theirs.
+fn verifier_in(key: &str, item: &str) -> Option<String> {
+    let is_verifier = key.ends_with(VERIFIER_SUFFIX);
+    is_verifier
+        .then(|| serde_json::from_str(item).ok())
+        .flatten()
+}
+
+impl SessionStore for CookieStore {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        Box::pin(async move { self.check(key).map(|()| self.read(key)) })
+    }
+
+    fn set<'a>(&'a self, key: &'a str, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.check(key).map(|()| self.write(key, &text)) })
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { self.check(key).map(|()| self.0.jar().remove(key)) })
+    }
+}
+
+impl std::fmt::Debug for CookieStore {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("CookieStore")
+            .field(&self.storage_key())
+            .finish()
+    }
+}

@@ -1,0 +1,47 @@
+//! Pages that depend on who is there.
+
+use axum::Form;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use plinth_session::{Session, SessionWriter};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{App, pages};
+
+/// `GET /`: for everybody.
+pub(crate) async fn home(State(app): State<App>, session: Option<Session>) -> Response {
+    pages::home(session.as_ref(), &app.settings)
+}
+
+/// `GET /private`: for users. Others are sent to the sign-in page and come back.
+pub(crate) async fn private(session: Session) -> Response {
+    pages::private(&session)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Profile {
+    bio: String,
+}
+
+/// `POST /profile`: the SDK changes the user, and the session in the cookies with it.
+pub(crate) async fn change(
+    _: Session,
+    writer: SessionWriter,
+    Form(profile): Form<Profile>,
+) -> Response {
+    let changed = async {
+        let client = writer.client()?;
+        client
+            .auth()
+            .update_user()
+            .data(&json!({ "bio": profile.bio }))
+            .send()
+            .await
+    };
+    match changed.await {
+        Ok(_) => Redirect::to("/private").into_response(),
+        Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
+    }
+}

@@ -1,0 +1,44 @@
+//! A small application with accounts, rendered on the server.
+//!
+//! `app` puts the routes together: pages ask by extractor who is there, forms change the session
+//! through the SDK, and the layer around them keeps the cookies. The page in the browser uses
+//! `@supabase/ssr` with the very same cookies (`assets/browser.js`).
+
+mod account;
+mod pages;
+mod settings;
+mod sign_in;
+
+use axum::Router;
+use axum::routing::{get, post};
+use plinth_session::{ConfigError, SessionLayer, auth_routes};
+
+pub use settings::Settings;
+
+/// What handlers need to know.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub(crate) settings: Settings,
+}
+
+/// The layer that keeps sessions.
+pub fn session_layer(settings: &Settings) -> Result<SessionLayer, ConfigError> {
+    SessionLayer::builder(&settings.project_url, settings.key.as_str())
+        .public_url(&settings.public_url)
+        .sign_in_path("/sign-in")
+        .build()
+}
+
+/// All routes, with the layer around them.
+pub fn app(settings: Settings, sessions: SessionLayer) -> Router {
+    Router::new()
+        .route("/", get(account::home))
+        .route("/private", get(account::private))
+        .route("/profile", post(account::change))
+        .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
+        .route("/sign-in/{provider}", post(sign_in::with_provider))
+        .route("/browser.js", get(pages::script))
+        .merge(auth_routes())
+        .with_state(App { settings })
+        .layer(sessions)
+}

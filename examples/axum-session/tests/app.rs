@@ -1,0 +1,80 @@
+//! The example without a project behind it: pages, redirects and forms.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use axum::body::{Body, to_bytes};
+use axum_session::{Settings, app, session_layer};
+use http::{Request, StatusCode, header};
+use tower::ServiceExt as _;
+
+/// Nothing listens there.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
+async fn send(request: Request<Body>) -> (StatusCode, String, String) {
+    let settings = Settings {
+        project_url: NOWHERE.to_owned(),
+        key: "sb_publishable_example".to_owned(),
+        public_url: "http://localhost:3000".to_owned(),
+        port: 3000,
+    };
+    let sessions = session_layer(&settings).unwrap();
+    let response = app(settings, sessions).oneshot(request).await.unwrap();
+    let location = response.headers().get(header::LOCATION);
+    let location = location
+        .map(|value| value.to_str().unwrap().to_owned())
+        .unwrap_or_default();
+    let status = response.status();
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, location, String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn get(path: &str) -> Request<Body> {
+    Request::get(path)
+        .header(header::ACCEPT, "text/html")
+        .body(Body::empty())
+        .unwrap()
+}
+
+fn form(path: &str, site: &str, body: &str) -> Request<Body> {
+    Request::post(path)
+        .header("sec-fetch-site", site)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(Body::from(body.to_owned()))
+        .unwrap()
+}
+
+#[tokio::test]
+async fn strangers_see_the_first_page_and_are_asked_to_sign_in() {
+    let (status, _, body) = send(get("/")).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(body.contains("The server does not know you."));
+    assert!(body.contains(r#"{"key":"sb_publishable_example","url":"http://127.0.0.1:9"}"#));
+
+    let (status, location, _) = send(get("/private")).await;
+    assert_eq!(
+        (status, location.as_str()),
+        (StatusCode::SEE_OTHER, "/sign-in?next=%2Fprivate")
+    );
+    let (status, _, body) = send(get("/sign-in?next=%22%3E%3Cscript%3E")).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(body.contains(r#"value="&quot;&gt;&lt;script&gt;""#));
+}
+
+#[tokio::test]
+async fn a_project_that_cannot_be_reached_is_told_to_the_person() {
+    let credentials = "email=ann%40example.com&password=correct+horse";
+
+    let (status, _, body) = send(form("/sign-in", "same-origin", credentials)).await;
+
+    assert_eq!(status, StatusCode::OK);
+    assert!(body.contains(r#"<p role="alert">"#), "{body}");
+}
+
+#[tokio::test]
+async fn forms_of_other_sites_are_refused() {
+    for path in ["/sign-in", "/sign-in/github", "/auth/sign-out"] {
+        let (status, _, body) = send(form(path, "cross-site", "email=a&password=b")).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
+        assert!(body.contains("csrf_rejected"), "{path}");
+    }
+}

@@ -1,0 +1,190 @@
+// A session written by one side is read by the other, whatever its size (client contract C28).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { createClient } from "@supabase/supabase-js";
+
+import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import { startApp } from "./support/app.mjs";
+import { Browser } from "./support/browser.mjs";
+
+let plinth;
+let app;
+before(async () => {
+  plinth = await startAccounts();
+  app = await startApp(plinth);
+});
+after(async () => {
+  await app?.stop();
+  await plinth?.stop();
+});
+
+const open = () => new Browser(app, plinth);
+
+/** What the user keeps about themselves makes sessions of this many cookies. */
+const sizes = [
+  { chunks: 1, letters: 0 },
+  { chunks: 2, letters: 500 },
+  { chunks: 3, letters: 1900 },
+  { chunks: 4, letters: 2900 },
+  { chunks: 11, letters: 10_000 },
+];
+
+async function signUp(letters) {
+  const person = somebody();
+  const admin = createClient(plinth.apiUrl, plinth.keys.secret, { auth: { persistSession: false } });
+  const { data, error } = await admin.auth.admin.createUser({
+    ...person,
+    email_confirm: true,
+    user_metadata: { bio: "x".repeat(letters), emoji: "🦀é" },
+  });
+  assert.equal(error, null);
+  return { ...person, id: data.user.id };
+}
+
+async function signInWithJs(browser, { email, password }, options) {
+  const { error } = await browser.client(options).auth.signInWithPassword({ email, password });
+  assert.equal(error, null);
+}
+
+async function signInWithRust(browser, { email, password }) {
+  const response = await browser.post("/sign-in", { email, password });
+  assert.equal(response.status, 303, await response.text());
+  assert.equal(response.headers.get("location"), "/private");
+}
+
+/** How many cookies a session takes. */
+function cookiesFor(session) {
+  const bytes = Buffer.byteLength(JSON.stringify(session));
+  return Math.ceil(("base64-".length + Math.ceil((bytes * 4) / 3)) / 3180);
+}
+
+for (const { chunks, letters } of sizes) {
+  test(`JavaScript signs in with ${chunks} cookies, and Rust reads them`, async () => {
+    const person = await signUp(letters);
+    const browser = open();
+
+    await signInWithJs(browser, person);
+
+    assert.equal(browser.chunks.length, chunks);
+    assert.equal(await browser.userOfRust(), person.id);
+  });
+
+  test(`Rust signs in with ${chunks} cookies, and JavaScript reads them`, async () => {
+    const person = await signUp(letters);
+    const browser = open();
+
+    await signInWithRust(browser, person);
+
+    assert.equal(browser.chunks.length, chunks);
+    assert.equal(await browser.userOfJs(), person.id);
+    const { data } = await browser.client().auth.getSession();
+    assert.equal(data.session.refresh_token, browser.session.refresh_token);
+    assert.equal(data.session.user.user_metadata.emoji, "🦀é");
+  });
+}
+
+test("a page signs in and out, and Rust follows", async () => {
+  const person = await signUp(1900);
+  const browser = open();
+  const page = browser.pageClient();
+
+  const { error } = await page.auth.signInWithPassword(person);
+  assert.equal(error, null);
+  assert.equal(browser.chunks.length, 3);
+  assert.equal(await browser.userOfRust(), person.id);
+
+  await page.auth.signOut();
+  assert.equal(await browser.userOfRust(), null);
+});
+
+test("both sides write the same text", async () => {
+  const person = await signUp(500);
+  const [js, rust] = [open(), open()];
+
+  await signInWithJs(js, person);
+  await signInWithRust(rust, person);
+
+  assert.deepEqual(Object.keys(rust.session), Object.keys(js.session));
+  assert.deepEqual(rust.chunks, js.chunks);
+});
+
+for (const { chunks, letters } of sizes.slice(1)) {
+  test(`a session of ${chunks} cookies shrinks in JavaScript, and Rust sees no old one`, async () => {
+    const person = await signUp(letters);
+    const browser = open();
+    await signInWithJs(browser, person);
+
+    const client = browser.client();
+    await client.auth.updateUser({ data: { bio: "" } });
+    await client.auth.refreshSession();
+
+    assert.equal(browser.chunks.length, 1);
+    assert.equal(await browser.userOfRust(), person.id);
+  });
+
+  test(`a session of ${chunks} cookies shrinks in Rust, and JavaScript sees no old one`, async () => {
+    const person = await signUp(letters);
+    const browser = open();
+    await signInWithRust(browser, person);
+
+    const response = await browser.post("/profile", { bio: "" });
+    assert.equal(response.status, 303, await response.text());
+
+    // The token keeps what the user has just removed until it is refreshed.
+    assert.equal(browser.session.user.user_metadata.bio, "");
+    assert.equal(browser.chunks.length, cookiesFor(browser.session));
+    assert.ok(chunks === 2 || browser.chunks.length < chunks, `${browser.chunks.length} cookies`);
+    assert.equal(await browser.userOfJs(), person.id);
+    assert.equal(await browser.userOfRust(), person.id);
+  });
+}
+
+test("signing out on either side is seen by the other", async () => {
+  const person = await signUp(500);
+  const browser = open();
+
+  await signInWithJs(browser, person);
+  assert.equal((await browser.post("/auth/sign-out")).status, 303);
+  assert.deepEqual(browser.cookieNames, []);
+  assert.equal(await browser.userOfJs(), null);
+
+  await signInWithRust(browser, person);
+  const { error } = await browser.client().auth.signOut();
+  assert.equal(error, null);
+  assert.deepEqual(browser.cookieNames, []);
+  assert.equal(await browser.userOfRust(), null);
+});
+
+test("cookies of old versions and of smaller sessions are read", async () => {
+  const person = await signUp(500);
+
+  const raw = open();
+  await signInWithJs(raw, person, { cookieEncoding: "raw" });
+  assert.equal(await raw.userOfRust(), person.id);
+
+  const tokens = open();
+  await signInWithJs(tokens, person, { cookies: { encode: "tokens-only" } });
+  assert.equal(tokens.session.user, undefined);
+  assert.equal(await tokens.userOfRust(), person.id);
+});
+
+test("a form of another site is refused", async () => {
+  const person = await signUp(0);
+  const browser = open();
+  await signInWithJs(browser, person);
+
+  const response = await fetch(new URL("/auth/sign-out", app.url), {
+    method: "POST",
+    redirect: "manual",
+    headers: {
+      origin: "http://evil.example",
+      cookie: browser.cookieHeader,
+    },
+  });
+
+  assert.equal(response.status, 403);
+  assert.equal((await response.json()).code, "csrf_rejected");
+  assert.equal(await browser.userOfRust(), person.id);
+});
