@@ -1,6 +1,15 @@
 import clsx from "clsx";
-import { KeyRound, Laptop, Link2, LogOut, ShieldCheck, Trash2, UserRound } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import {
+  KeyRound,
+  Laptop,
+  Link2,
+  LogOut,
+  type LucideIcon,
+  ShieldCheck,
+  Trash2,
+  UserRound,
+} from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import { Button } from "../components/button";
@@ -15,7 +24,9 @@ import { usePageTitle } from "../lib/use-page-title";
 import { endAdvice, isNewPasswordAdvised } from "../lib/weak-password";
 import { Brand, Links } from "./guest-layout";
 
-const pages = [
+type Page = { path: string; label: string; icon: LucideIcon; below?: string[]; isHidden?: boolean };
+
+const pages: Page[] = [
   { path: "/account", label: "Profile", icon: UserRound, below: ["/account/email"] },
   { path: "/account/password", label: "Password", icon: KeyRound },
   { path: "/account/security", label: "Two-step verification", icon: ShieldCheck },
@@ -41,7 +52,7 @@ export function AccountShell({ children }: { children: ReactNode }) {
         Skip to content
       </a>
       <header className="border-b border-line bg-surface">
-        <div className="mx-auto flex max-w-5xl flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-3 sm:px-6">
+        <div className="mx-auto flex max-w-5xl items-center justify-between gap-6 px-4 py-3 sm:px-6">
           <Brand />
           <div className="flex min-w-0 items-center gap-4">
             <span className="hidden truncate text-sm text-soft sm:block">
@@ -55,7 +66,7 @@ export function AccountShell({ children }: { children: ReactNode }) {
               onClick={() => void leave.run()}
             >
               <LogOut aria-hidden className="size-4" />
-              Sign out
+              <span className="max-sm:sr-only">Sign out</span>
             </Button>
           </div>
         </div>
@@ -76,34 +87,44 @@ export function AccountShell({ children }: { children: ReactNode }) {
 
 function Navigation() {
   const [location] = useLocation();
+  const isAt = ({ path, below }: Page) =>
+    location === path ||
+    !!below?.includes(location) ||
+    (path !== "/account" && location.startsWith(`${path}/`));
   return (
     <nav aria-label="Account" className="-mx-4 overflow-x-auto px-4 py-1 md:mx-0 md:overflow-visible md:px-0">
       <ul className="flex gap-1 md:sticky md:top-8 md:flex-col">
         {pages
           .filter(({ isHidden }) => !isHidden)
-          .map(({ path, label, icon: Icon, below }) => {
-            const isCurrent =
-              location === path ||
-              below?.includes(location) === true ||
-              (path !== "/account" && location.startsWith(`${path}/`));
-            return (
-              <li key={path} className="shrink-0">
-                <Link
-                  href={path}
-                  aria-current={isCurrent ? "page" : undefined}
-                  className={clsx(
-                    "flex min-h-10 items-center gap-3 rounded-md px-3 text-[0.9375rem] whitespace-nowrap transition-colors duration-(--ease)",
-                    isCurrent ? "bg-sunk font-medium text-text" : "text-soft hover:bg-hover hover:text-text",
-                  )}
-                >
-                  <Icon aria-hidden className="size-4 shrink-0" />
-                  {label}
-                </Link>
-              </li>
-            );
-          })}
+          .map((page) => (
+            <li key={page.path} className="shrink-0">
+              <PageLink page={page} isCurrent={isAt(page)} />
+            </li>
+          ))}
       </ul>
     </nav>
+  );
+}
+
+function PageLink({ page, isCurrent }: { page: Page; isCurrent: boolean }) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // On small screens the list is a strip, whose place is outside React: where one is must be in sight.
+  useEffect(() => {
+    if (isCurrent) link.current?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [isCurrent]);
+  return (
+    <Link
+      ref={link}
+      href={page.path}
+      aria-current={isCurrent ? "page" : undefined}
+      className={clsx(
+        "flex min-h-10 items-center gap-3 rounded-md px-3 text-[0.9375rem] whitespace-nowrap transition-colors duration-(--ease)",
+        isCurrent ? "bg-sunk font-medium text-text" : "text-soft hover:bg-hover hover:text-text",
+      )}
+    >
+      <page.icon aria-hidden className="size-4 shrink-0" />
+      {page.label}
+    </Link>
   );
 }
 
@@ -122,12 +143,23 @@ function PasswordAdvice() {
           <TextLink href="/account/password" onClick={hide}>
             Choose a stronger one
           </TextLink>
-          <Button variant="quiet" size="sm" className="px-0" onClick={hide}>
+          <Button variant="quiet" size="text" onClick={hide}>
             Not now
           </Button>
         </p>
       </Notice>
     </div>
+  );
+}
+
+/** An address below the account that leads nowhere. */
+export function AccountNotFound() {
+  return (
+    <AccountPage title="There is no such page" lead="The address may be mistyped, or the page has moved.">
+      <p>
+        <TextLink href="/account">Go to your profile</TextLink>
+      </p>
+    </AccountPage>
   );
 }
 

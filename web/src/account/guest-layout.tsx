@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 
 import { PageHeading } from "../components/page-heading";
 import { LoadError, Skeleton } from "../components/states";
@@ -66,16 +66,21 @@ function Frame({ children }: { children: ReactNode }) {
 
 export function Brand() {
   const { logo, title } = settings;
-  if (logo) return <img src={logo} alt={title} className="h-9 max-w-48 object-contain" />;
+  const [isMissing, setMissing] = useState(false);
+  if (logo && !isMissing) {
+    return (
+      <img src={logo} alt={title} onError={() => setMissing(true)} className="h-9 max-w-48 object-contain" />
+    );
+  }
   return (
-    <p className="flex items-center gap-2.5 text-lg font-semibold tracking-tight">
+    <p className="flex min-w-0 items-center gap-2.5 text-lg font-semibold tracking-tight">
       <span
         aria-hidden
-        className="grid size-8 place-items-center rounded-md bg-accent text-sm text-on-accent"
+        className="grid size-8 shrink-0 place-items-center rounded-md bg-accent text-sm text-on-accent"
       >
         {title.slice(0, 1).toUpperCase()}
       </span>
-      {title}
+      <span className="truncate">{title}</span>
     </p>
   );
 }

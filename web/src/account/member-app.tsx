@@ -7,11 +7,10 @@ import { StepUp } from "../features/step-up/step-up";
 import { toFailure } from "../lib/failure";
 import { endIfSignedOut } from "../lib/sign-out";
 import { settings } from "../lib/settings";
-import { AccountShell } from "./account-layout";
+import { AccountNotFound, AccountShell } from "./account-layout";
 import { Member } from "./guards";
 import { DeleteAccount } from "./routes/delete-account";
 import { ChangeEmail } from "./routes/change-email";
-import { NotFound } from "./routes/farewell";
 import { Identities } from "./routes/identities";
 import { ChangePassword } from "./routes/change-password";
 import { NewPhone } from "./routes/new-phone";
@@ -50,7 +49,7 @@ export default function MemberApp() {
               <Route path="/account/identities" component={Identities} />
               <Route path="/account/sessions" component={Sessions} />
               {settings.selfDelete && <Route path="/account/delete" component={DeleteAccount} />}
-              <Route component={NotFound} />
+              <Route component={AccountNotFound} />
             </Switch>
           </AccountShell>
         </StepUp>

@@ -3,7 +3,7 @@ import { LoaderCircle } from "lucide-react";
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 
 const base =
-  "inline-flex min-h-target items-center justify-center gap-2 rounded-md px-4 text-[0.9375rem] font-medium " +
+  "inline-flex items-center justify-center gap-2 rounded-md font-medium " +
   "transition-[background-color,border-color,opacity,transform] duration-(--ease) active:scale-[0.985] " +
   "disabled:active:scale-100 motion-reduce:active:scale-100";
 
@@ -15,9 +15,15 @@ const variants = {
     "text-text underline decoration-line-strong underline-offset-4 hover:decoration-text disabled:no-underline disabled:text-soft",
 };
 
+const sizes = {
+  md: "min-h-target px-4 text-[0.9375rem]",
+  sm: "min-h-9 px-3 text-sm",
+  text: "min-h-9 text-sm",
+};
+
 export type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   variant?: keyof typeof variants;
-  size?: "md" | "sm";
+  size?: keyof typeof sizes;
   /** While something runs: disabled, with a spinner and this label. */
   isBusy?: boolean;
   busyLabel?: ReactNode;
@@ -41,7 +47,7 @@ export function Button({
       type={type}
       disabled={disabled || isBusy}
       aria-busy={isBusy || undefined}
-      className={clsx(base, variants[variant], size === "sm" && "min-h-9 px-3 text-sm", className)}
+      className={clsx(base, variants[variant], sizes[size], className)}
     >
       {isBusy && <LoaderCircle aria-hidden className="size-4 animate-spin motion-reduce:animate-none" />}
       {isBusy ? (busyLabel ?? children) : children}
@@ -50,5 +56,8 @@ export function Button({
 }
 
 /** The same looks for links. */
-export const buttonClass = (variant: keyof typeof variants = "primary", className?: string) =>
-  clsx(base, variants[variant], className);
+export const buttonClass = (
+  variant: keyof typeof variants = "primary",
+  size: keyof typeof sizes = "md",
+  className?: string,
+) => clsx(base, variants[variant], sizes[size], className);

@@ -42,7 +42,7 @@ export function Row({ icon, title, details, action }: RowProps) {
       <span aria-hidden className="grid size-10 shrink-0 place-items-center rounded-md bg-sunk text-soft">
         {icon}
       </span>
-      <div className="grid min-w-0 flex-1 basis-48 gap-0.5">
+      <div className="grid min-w-0 flex-1 basis-32 gap-0.5">
         <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 font-medium">{title}</div>
         <div className="text-sm text-soft">{details}</div>
       </div>

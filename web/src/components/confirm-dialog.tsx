@@ -30,7 +30,7 @@ export function ConfirmDialog({ title, action, busyLabel, onConfirm, onClose, ch
         </Notice>
       )}
       <DialogActions>
-        <Button variant="secondary" onClick={onClose} disabled={isBusy}>
+        <Button variant="secondary" data-safe onClick={onClose} disabled={isBusy}>
           Cancel
         </Button>
         <Button variant="danger" isBusy={isBusy} busyLabel={busyLabel} onClick={() => void run()}>

@@ -12,7 +12,11 @@ export function Dialog({ title, onClose, children }: Props) {
   useEffect(() => {
     const element = dialog.current;
     const opener = document.activeElement as HTMLElement | null;
-    if (element && !element.open) element.showModal();
+    if (element && !element.open) {
+      element.showModal();
+      // What was opened to be typed into, or the answer that changes nothing.
+      element.querySelector<HTMLElement>("form input, [data-safe]")?.focus();
+    }
     return () => {
       element?.close();
       opener?.focus();

@@ -43,7 +43,7 @@ export function Form({ form, help, label, children }: Props) {
   }, [form.attempt, form.afterShown]);
 
   return (
-    <form noValidate aria-label={label} onSubmit={form.handleSubmit} className="grid gap-5">
+    <form noValidate aria-label={label} onSubmit={form.handleSubmit} className="grid max-w-md gap-5">
       {isShown && (
         <div ref={summary} tabIndex={-1} role="alert">
           <Notice tone="danger">

@@ -31,7 +31,8 @@ export function ResendButton({ onSend, label = "Send it again" }: Props) {
     <div className="grid gap-1">
       <Button
         variant="quiet"
-        className="justify-self-start px-0"
+        size="text"
+        className="justify-self-start"
         isBusy={isBusy}
         busyLabel="Sending…"
         disabled={countdown.left > 0}

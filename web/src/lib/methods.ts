@@ -42,6 +42,9 @@ export const providerName = (id: string) =>
     .replace(/^custom:/, "")
     .replace(/(^|[-_])(\w)/g, (_, gap, letter) => (gap ? " " : "") + letter.toUpperCase());
 
+/** Keycloak tells who somebody is only to those who ask for OpenID. */
+export const scopesFor = (provider: string) => (provider === "keycloak" ? { scopes: "openid" } : {});
+
 const notProviders = new Set(["anonymous_users", "email", "phone"]);
 
 /** The providers that are switched on, in the order of the answer. */

@@ -22,6 +22,9 @@ type Options<V extends Values> = {
   ) => boolean | void | (() => void);
 };
 
+/** As long as somebody holds a button down, in milliseconds. */
+const pressing = 200;
+
 export function useForm<V extends Values>(options: Options<V>) {
   const [values, setValues] = useState(options.values);
   const [errors, setErrors] = useState<Errors<V>>({});
@@ -30,12 +33,20 @@ export function useForm<V extends Values>(options: Options<V>) {
   /** Counts failed submissions; the summary takes the focus whenever it changes. */
   const [attempt, setAttempt] = useState(0);
   const isRunning = useRef(false);
+  const latest = useRef(values);
   const afterShown = useRef<(() => void) | null>(null);
 
   const check = (name: keyof V, all: V) => options.checks?.[name]?.(all[name] ?? "", all);
   const set = (name: keyof V, value: string) => {
-    setValues((now) => ({ ...now, [name]: value }));
+    latest.current = { ...latest.current, [name]: value };
+    setValues(latest.current);
     setErrors((now) => ({ ...now, [name]: undefined, form: undefined }));
+  };
+
+  /** An empty field that was only passed through is no mistake yet, and what is said about a value stays. */
+  const checkLeft = (name: keyof V, value: string | undefined) => {
+    if (!value || latest.current[name] !== value || isRunning.current) return;
+    setErrors((now) => ({ ...now, [name]: now[name] ?? check(name, latest.current) }));
   };
 
   const fail = (next: Errors<V>) => {
@@ -98,8 +109,10 @@ export function useForm<V extends Values>(options: Options<V>) {
       error: errors[name],
       onValue: (value: string) => set(name, value),
       onBlur: () => {
-        // An empty field that was only passed through is no mistake yet.
-        if (values[name]) setErrors((now) => ({ ...now, [name]: check(name, values) }));
+        // Later, because a message that appears moves what is below it: a button that is being pressed
+        // would no longer be under the pointer when it is released.
+        const left = values[name];
+        setTimeout(() => checkLeft(name, left), pressing);
       },
     }),
   };

@@ -7,7 +7,7 @@ import { GuestPage } from "../guest-layout";
 export function SignedOut() {
   return (
     <GuestPage title="You're signed out" lead="Your session on this device has ended.">
-      <Link href="/sign-in" className={buttonClass("primary", "w-full")}>
+      <Link href="/sign-in" className={buttonClass("primary", "md", "w-full")}>
         Sign in again
       </Link>
     </GuestPage>
@@ -25,7 +25,7 @@ export function Goodbye() {
 export function NotFound() {
   return (
     <GuestPage title="There is no such page" lead="The address may be mistyped, or the page has moved.">
-      <Link href="/account" className={buttonClass("secondary", "w-full")}>
+      <Link href="/account" className={buttonClass("secondary", "md", "w-full")}>
         Go to your account
       </Link>
     </GuestPage>

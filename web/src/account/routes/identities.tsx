@@ -14,7 +14,7 @@ import { ProviderMark } from "../../features/providers/provider-mark";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { done, toFailure } from "../../lib/failure";
-import { enabledProviders, providerName } from "../../lib/methods";
+import { enabledProviders, providerName, scopesFor } from "../../lib/methods";
 import { carried } from "../../lib/navigation";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
@@ -154,7 +154,8 @@ function Available({ taken }: { taken: string[] }) {
   const connect = async (provider: string) => {
     const next = encodeURIComponent(`${settings.mount}/account/identities`);
     const redirectTo = pageUrl(`/callback?linked=${provider}&next=${next}`);
-    await done(auth.linkIdentity({ provider: provider as "github", options: { redirectTo } }));
+    const options = { redirectTo, ...scopesFor(provider) };
+    await done(auth.linkIdentity({ provider: provider as "github", options }));
     // The browser is leaving.
     await new Promise(() => {});
   };

@@ -112,7 +112,7 @@ function Scan({ enrolled, onDone }: ScanProps) {
             </code>
             <div className="flex flex-wrap items-center gap-3">
               <CopyButton text={secret} label="Copy the key" />
-              <a href={uri} className={buttonClass("quiet", "min-h-9 px-0 text-sm")}>
+              <a href={uri} className={buttonClass("quiet", "text")}>
                 Open in authenticator
               </a>
             </div>
@@ -132,7 +132,7 @@ function Scan({ enrolled, onDone }: ScanProps) {
         <div>
           <Button
             variant="quiet"
-            className="px-0"
+            size="text"
             isBusy={cancel.isBusy}
             busyLabel="Cancelling…"
             onClick={() => void cancel.run()}

@@ -103,12 +103,10 @@ type EntryProps = { name: string; action?: ReactNode; children: ReactNode };
 
 function Entry({ name, action, children }: EntryProps) {
   return (
-    <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b border-line pb-4 last:border-0 last:pb-0">
-      <div className="grid min-w-0 gap-0.5">
-        <dt className="text-sm text-soft">{name}</dt>
-        <dd>{children}</dd>
-      </div>
-      {action && <dd className="text-sm">{action}</dd>}
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b border-line pb-4 last:border-0 last:pb-0">
+      <dt className="text-sm text-soft">{name}</dt>
+      <dd className="col-start-1">{children}</dd>
+      {action && <dd className="col-start-2 row-span-2 row-start-1 text-sm">{action}</dd>}
     </div>
   );
 }

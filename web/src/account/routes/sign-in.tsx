@@ -10,7 +10,7 @@ import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
-import { enabledProviders, type Methods } from "../../lib/methods";
+import { enabledProviders, type Methods, scopesFor } from "../../lib/methods";
 import { carried } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { pageUrl, settings } from "../../lib/settings";
@@ -106,7 +106,8 @@ function Page({ methods }: { methods: Methods }) {
 export async function leaveFor(provider: string, search: string) {
   rememberMethod(provider);
   const redirectTo = pageUrl(keepNext("/callback", search));
-  await done(auth.signInWithOAuth({ provider: provider as "github", options: { redirectTo } }));
+  const options = { redirectTo, ...scopesFor(provider) };
+  await done(auth.signInWithOAuth({ provider: provider as "github", options }));
   // The browser is leaving; the button stays busy until it is gone.
   await new Promise(() => {});
 }

@@ -36,7 +36,7 @@ export function ProfileForm({ user }: Props) {
     checks: Object.fromEntries(
       profileFields.map(({ key, label, required }) => [
         key,
-        (value: string) => (required && !value.trim() ? `Enter: ${label}.` : undefined),
+        (value: string) => (required && !value.trim() ? `${label} is required.` : undefined),
       ]),
     ),
     submit: async (values) => {

@@ -27,10 +27,10 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
   const fields = isUpgrade ? [] : settings.profileFields;
   const form = useForm({
     values: {
+      ...Object.fromEntries(fields.map(({ key }) => [`profile-${key}`, ""])),
       email,
       ...(isUpgrade ? {} : { password: "" }),
       consent: "",
-      ...Object.fromEntries(fields.map(({ key }) => [`profile-${key}`, ""])),
     } as Record<string, string>,
     screen: "sign-up",
     checks: {
@@ -40,7 +40,7 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
       ...Object.fromEntries(
         fields.map(({ key, label, required }) => [
           `profile-${key}`,
-          (value: string) => (required && !value.trim() ? `Enter: ${label}.` : undefined),
+          (value: string) => (required && !value.trim() ? `${label} is required.` : undefined),
         ]),
       ),
     },

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 
 import { Button } from "../../components/button";
 import { CodeField } from "../../components/field";
@@ -21,7 +21,11 @@ export function NonceForm({ wasWrong, onNonce }: Props) {
   const session = useSession();
   const { codeLength } = settings.email;
   const send = () => done(auth.reauthenticate());
-  const first = useAction(async () => void (await send()));
+  const [isSent, setSent] = useState(wasWrong);
+  const first = useAction(async () => {
+    await send();
+    setSent(true);
+  });
   // The server sends the code when this opens; after a wrong code the last one still counts.
   useEffect(() => {
     if (!wasWrong) void first.run();
@@ -37,7 +41,8 @@ export function NonceForm({ wasWrong, onNonce }: Props) {
   return (
     <>
       <p className="text-soft">
-        We sent a code to {session?.user.email || session?.user.phone}. Type it here to confirm it's you.
+        {isSent ? "We sent a code to" : "We're sending a code to"}{" "}
+        {session?.user.email || session?.user.phone}. Type it here to confirm it's you.
       </p>
       {first.failure && (
         <Notice tone="danger" role="alert">
