@@ -2,6 +2,7 @@ import { type ReactNode, useState } from "react";
 
 import { PageHeading } from "../components/page-heading";
 import { LoadError, Skeleton } from "../components/states";
+import { captchaId } from "../lib/captcha";
 import { settings } from "../lib/settings";
 import { usePageTitle } from "../lib/use-page-title";
 
@@ -27,6 +28,7 @@ export function GuestPage({ title, lead, hasError = false, takesFocus, foot, chi
           {lead && <div className="text-soft">{lead}</div>}
         </div>
         <div className="grid gap-5">{children}</div>
+        {settings.captcha && <div id={captchaId} className="mt-5 empty:hidden" />}
       </div>
       {foot && <div className="mt-6 text-center text-sm text-soft">{foot}</div>}
     </Frame>

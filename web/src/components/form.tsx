@@ -1,5 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
 
+import type { Failure } from "../lib/failure";
+import { Button } from "./button";
 import { fieldId } from "./field";
 import { Notice } from "./notice";
 
@@ -10,6 +12,8 @@ type Props = {
     afterShown: { current: (() => void) | null };
     isBusy: boolean;
     handleSubmit: (event: FormEvent) => void;
+    failure: Failure | null;
+    submit: () => Promise<void>;
   };
   /** Further words or actions beside the form's own error. */
   help?: ReactNode;
@@ -49,6 +53,13 @@ export function Form({ form, help, label, children }: Props) {
           <Notice tone="danger">
             {general && <p>{general}</p>}
             {help}
+            {form.failure?.code === "offline" && (
+              <div>
+                <Button variant="secondary" size="sm" onClick={() => void form.submit()}>
+                  Try again
+                </Button>
+              </div>
+            )}
             {wrong.length > 0 && (
               <ul className="grid gap-1">
                 {wrong.map(([name, text]) => (

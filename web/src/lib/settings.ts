@@ -27,6 +27,7 @@ export type AccountSettings = {
   email: { codeLength: number; doubleConfirm: boolean; magicLink: boolean };
   mfa: { totp: boolean; phone: boolean; webAuthn: boolean };
   manualLinking: boolean;
+  captcha: { provider: "hcaptcha" | "turnstile"; key: string } | null;
 };
 
 const defaults: AccountSettings = {
@@ -47,6 +48,7 @@ const defaults: AccountSettings = {
   email: { codeLength: 6, doubleConfirm: true, magicLink: true },
   mfa: { totp: true, phone: false, webAuthn: false },
   manualLinking: false,
+  captcha: null,
 };
 
 function read(): AccountSettings {

@@ -33,6 +33,14 @@ pub(super) struct Shown {
     email: Email,
     mfa: Mfa,
     manual_linking: bool,
+    pub(super) captcha: Option<Captcha>,
+}
+
+/// The check that no program fills in a form.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Captcha {
+    pub(super) provider: String,
+    key: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -100,9 +108,23 @@ impl FromSettings for AccountConfig {
                     web_authn: settings.bool("auth.mfa.web_authn.enroll_enabled"),
                 },
                 manual_linking: settings.bool("auth.enable_manual_linking"),
+                captcha: captcha(settings),
             },
         }
     }
+}
+
+/// Without a public key the pages cannot ask, and the service refuses their requests.
+fn captcha(settings: &Settings) -> Option<Captcha> {
+    let is_on = settings.bool("auth.captcha.enabled");
+    let provider = settings
+        .opt_text("auth.captcha.provider")
+        .filter(|_| is_on)?;
+    let key = settings.opt_text("plinth.account.captcha_key")?;
+    Some(Captcha {
+        provider: provider.to_owned(),
+        key: key.to_owned(),
+    })
 }
 
 fn profile_fields(settings: &Settings) -> Vec<ProfileField> {

@@ -141,7 +141,17 @@ fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
     ]
 }
 
-/// No inline script or style, no frames, nothing from elsewhere but the operator's logo.
+/// Where the providers of captchas have their scripts, frames and styles.
+fn captcha_hosts(config: &AccountConfig) -> &'static str {
+    let captcha = config.shown.captcha.as_ref();
+    match captcha.map(|captcha| captcha.provider.as_str()) {
+        Some("hcaptcha") => " https://hcaptcha.com https://*.hcaptcha.com",
+        Some("turnstile") => " https://challenges.cloudflare.com",
+        _ => "",
+    }
+}
+
+/// No inline script or style, no frames, nothing from elsewhere but the operator's logo and captcha.
 fn policy(config: &AccountConfig, site: &Site) -> String {
     let origin = |text: &str| {
         Url::parse(text)
@@ -150,9 +160,15 @@ fn policy(config: &AccountConfig, site: &Site) -> String {
     };
     let logo = config.logo.as_deref().and_then(origin).unwrap_or_default();
     let api = origin(&site.project_url).unwrap_or_default();
+    let captcha = captcha_hosts(config);
+    let frames = match captcha {
+        "" => String::new(),
+        hosts => format!("frame-src{hosts}; "),
+    };
     format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: {logo}; \
-         connect-src 'self' {api}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'{captcha}; style-src 'self'{captcha}; \
+         img-src 'self' data: {logo}; connect-src 'self' {api}{captcha}; {frames}\
+         base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     )
 }
 
@@ -240,6 +256,22 @@ mod tests {
         assert_eq!(header("referrer-policy"), "strict-origin");
         assert_eq!(header("cache-control"), "no-store");
         assert_eq!(header("x-content-type-options"), "nosniff");
+    }
+
+    #[test]
+    fn a_captcha_is_the_one_foreign_script() {
+        let captcha = "[auth.captcha]\nenabled = true\nprovider = 'turnstile'\nsecret = 's'\n";
+        let without_key = policy(&config(captcha), &site());
+        let with_key = format!("{captcha}[plinth.account]\ncaptcha_key = 'k'");
+        let with_key = policy(&config(&with_key), &site());
+
+        assert!(!without_key.contains("cloudflare"), "{without_key}");
+        for expected in [
+            "script-src 'self' https://challenges.cloudflare.com;",
+            "frame-src https://challenges.cloudflare.com;",
+        ] {
+            assert!(with_key.contains(expected), "{with_key}");
+        }
     }
 
     #[test]

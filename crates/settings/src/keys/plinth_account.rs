@@ -46,6 +46,10 @@ pub(super) const KEYS: &[Key] = &[
         &["key", "label", "required", "max"],
         "What people say about themselves, kept in their metadata.",
     ),
+    optional_text(
+        "plinth.account.captcha_key",
+        "Public key of the CAPTCHA, which the account pages show.",
+    ),
     choice(
         "plinth.account.self_delete",
         &["off", "soft", "hard"],

@@ -9,6 +9,7 @@ import { Notice } from "../../components/notice";
 import { TextLink } from "../../components/text-link";
 import { arrival, forgetArrival } from "../../lib/arrival";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
 import { useGo } from "../../lib/navigation";
@@ -125,7 +126,7 @@ function NewLink() {
     screen: "email",
     checks: { email: checkEmail },
     submit: async ({ email }) => {
-      const options = { emailRedirectTo: pageUrl("/confirm") };
+      const options = { emailRedirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
       await done(auth.resend({ type: "signup", email: email.trim(), options }));
       go.to("/sign-up/check-email", { email: email.trim(), kind: "signup" });
     },

@@ -9,6 +9,7 @@ import { toast } from "../../components/toast";
 import { CodeForm } from "../../features/code/code-form";
 import { Challenge } from "../../features/step-up/challenge";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
 import { takeDestination } from "../../lib/leaving";
 import { carried, useGo } from "../../lib/navigation";
@@ -22,8 +23,10 @@ import { checkEmail, checkNewPassword } from "../../lib/validation";
 import { Guest } from "../guards";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 
-const sendReset = (email: string) =>
-  done(auth.resetPasswordForEmail(email, { redirectTo: pageUrl("/confirm") }));
+async function sendReset(email: string) {
+  const options = { redirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
+  return done(auth.resetPasswordForEmail(email, options));
+}
 
 export function ForgotPassword() {
   return (

@@ -8,6 +8,7 @@ import { PhoneField } from "../../components/phone-field";
 import { TextLink } from "../../components/text-link";
 import { CodeForm } from "../../features/code/code-form";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done, toFailure } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import type { Methods } from "../../lib/methods";
@@ -39,6 +40,7 @@ function Steps({ methods }: { methods: Methods }) {
     const options = {
       shouldCreateUser: !methods.disable_signup,
       emailRedirectTo: pageUrl(keepNext("/confirm", search)),
+      ...(await captchaOption()),
     };
     try {
       await done(auth.signInWithOtp({ ...to, options }));

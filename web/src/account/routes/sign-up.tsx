@@ -5,6 +5,7 @@ import { CodeForm } from "../../features/code/code-form";
 import { ProviderButtons } from "../../features/providers/provider-buttons";
 import { SignUpForm } from "../../features/sign-up/sign-up-form";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
 import { enabledProviders, type Methods } from "../../lib/methods";
 import { carried, useGo } from "../../lib/navigation";
@@ -113,11 +114,10 @@ function CheckEmailPage() {
           await done(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
           if (isUpgrade) go.replace("/account/password");
         }}
-        onResend={() =>
-          done(
-            auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options: { emailRedirectTo } }),
-          )
-        }
+        onResend={async () => {
+          const options = { emailRedirectTo, ...(await captchaOption()) };
+          return done(auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options }));
+        }}
       />
       <p className="text-sm">
         <a className="font-medium underline decoration-line-strong underline-offset-4" href="mailto:">

@@ -5,9 +5,11 @@ import { Button } from "../../components/button";
 import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { errorText } from "../../lib/error-text";
 import { done, type Failure, toFailure } from "../../lib/failure";
 import { lastMethod, rememberMethod } from "../../lib/last-method";
+import { settings } from "../../lib/settings";
 
 export const supportsPasskeys = () => typeof window !== "undefined" && "PublicKeyCredential" in window;
 
@@ -21,7 +23,7 @@ async function signIn(
   isSecond = false,
 ): Promise<void> {
   try {
-    await done(auth.signInWithPasskey({ options }));
+    await done(auth.signInWithPasskey({ options: { ...options, ...(await captchaOption()) } }));
     rememberMethod("passkey");
   } catch (error) {
     const failure = toFailure(error);
@@ -39,6 +41,8 @@ export function PasskeyButton() {
   // The browser's autofill waits in the background until somebody picks a passkey there.
   useEffect(() => {
     void (async () => {
+      // A check nobody asked for would greet everybody who opens the page.
+      if (settings.captcha) return;
       const isOffered = await PublicKeyCredential.isConditionalMediationAvailable?.();
       if (!isOffered) return;
       await signIn({ mediation: "conditional" }).catch((error: unknown) => {

@@ -6,6 +6,7 @@ import { Form } from "../../components/form";
 import { ResendButton } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done, type Failure } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import { pageUrl } from "../../lib/settings";
@@ -35,7 +36,11 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
     submit: async (values) => {
       setUnconfirmed(false);
       const answer = await done(
-        auth.signInWithPassword({ email: values.email.trim(), password: values.password }),
+        auth.signInWithPassword({
+          email: values.email.trim(),
+          password: values.password,
+          options: await captchaOption(),
+        }),
       );
       rememberMethod("password");
       if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword();
@@ -53,12 +58,12 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
       return false;
     },
   });
-  const resend = () =>
+  const resend = async () =>
     done(
       auth.resend({
         type: "signup",
         email: form.values.email.trim(),
-        options: { emailRedirectTo: pageUrl("/confirm") },
+        options: { emailRedirectTo: pageUrl("/confirm"), ...(await captchaOption()) },
       }),
     );
 

@@ -6,6 +6,7 @@ import { Form } from "../../components/form";
 import { NewPasswordField } from "../../components/new-password-field";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done, Failure } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import { pageUrl, settings } from "../../lib/settings";
@@ -55,7 +56,11 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
         fields.map(({ key }) => [key, values[`profile-${key}`]!.trim()]).filter(([, value]) => value),
       );
       const { session } = await done(
-        auth.signUp({ email: address, password: values["password"]!, options: { ...redirect, data } }),
+        auth.signUp({
+          email: address,
+          password: values["password"]!,
+          options: { ...redirect, data, ...(await captchaOption()) },
+        }),
       );
       rememberMethod("password");
       // With a session the guard of the page leads on.
