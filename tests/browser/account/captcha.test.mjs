@@ -7,13 +7,7 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 
-import {
-  alerts,
-  field,
-  heading,
-  openAccount,
-  signIn,
-} from "../support/account.mjs";
+import { alerts, field, heading, openAccount, signIn } from "../support/account.mjs";
 
 /** Hands out the token that the test wants next; each only once. */
 const script = `
@@ -34,9 +28,7 @@ before(async () => {
     const token = new URLSearchParams(await text(request)).get("response");
     const success = token.startsWith("good") && !tokens.includes(token);
     tokens.push(token);
-    response
-      .setHeader("content-type", "application/json")
-      .end(JSON.stringify({ success }));
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ success }));
   });
   checker.listen(0, "127.0.0.1");
   await once(checker, "listening");
@@ -86,9 +78,7 @@ test("a check that fails can be taken again", async () => {
 
 test("without the provider nothing is sent, and the page says so", async () => {
   const page = await account.visit("/sign-in");
-  await page.route("https://challenges.cloudflare.com/**", (route) =>
-    route.abort(),
-  );
+  await page.route("https://challenges.cloudflare.com/**", (route) => route.abort());
   await signIn(page, await account.member());
   await alerts(page, "The check failed. Please try it again.");
 });

@@ -7,7 +7,10 @@ import { heading, look, openAccount } from "../support/account.mjs";
 
 let account;
 before(async () => {
-  account = await openAccount({ "auth.enable_signup": false, "plinth.account.self_delete": "off" });
+  account = await openAccount({
+    "auth.enable_signup": false,
+    "plinth.account.self_delete": "off",
+  });
 });
 after(() => account?.stop());
 

@@ -26,7 +26,11 @@ after(async () => {
 });
 beforeEach(() => {
   const sub = `person-${Math.random()}`;
-  Object.assign(idp.person, { sub, email: `${sub}@mail.dev`, email_verified: true });
+  Object.assign(idp.person, {
+    sub,
+    email: `${sub}@mail.dev`,
+    email_verified: true,
+  });
 });
 
 test("somebody signs in with an account elsewhere, and it is remembered", async () => {

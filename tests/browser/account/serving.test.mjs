@@ -111,3 +111,16 @@ test("a page that has lost its server waits for it", async () => {
   await page.getByRole("button", { name: "Try again" }).click();
   await heading(page, "Sign in");
 });
+
+test("a part that cannot be loaded is no blank page", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await heading(page, "Sign in");
+  await page.route("**/member-app-*.js", (route) => route.abort());
+  await signIn(page, who);
+  await heading(page, "This page could not be loaded");
+  await look(page, "load-again");
+  await page.unroute("**/member-app-*.js");
+  await page.getByRole("button", { name: "Load again" }).click();
+  await heading(page, "Profile");
+});

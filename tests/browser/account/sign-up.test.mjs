@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
-import { alerts, field, hasFocus, heading, look, openAccount, says } from "../support/account.mjs";
+import { alerts, field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
 
 let account;
 before(async () => {
@@ -158,6 +158,19 @@ test("without a server the form keeps what was typed, and can be sent again", as
   assert.equal(await field(page, "E-mail").inputValue(), who.email);
 
   await page.context().setOffline(false);
-  await submit(page);
+  await page.getByRole("alert").getByRole("button", { name: "Try again" }).click();
   await heading(page, "Check your mail");
+});
+
+test("whoever has a password that would be refused today is advised, not stopped", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await signIn(page, who);
+  await heading(page, "Profile");
+  await says(page, "Your password is weaker than we ask for today.");
+  await look(page, "weak-password");
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.reload();
+  await heading(page, "Profile");
+  assert.equal(await page.getByText("Your password is weaker").count(), 0);
 });

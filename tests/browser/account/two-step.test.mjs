@@ -136,3 +136,23 @@ test("a reset asks for the second step before the new password", async () => {
   await other.getByRole("button", { name: "Save password" }).click();
   await heading(other, "Profile");
 });
+
+test("a call that asks for the second step gets it, and is repeated", async () => {
+  const { page } = await account.enter();
+  const secret = await enrol(page);
+  let refusals = 0;
+  await page.route("**/user/sessions", (route) => {
+    refusals += 1;
+    if (refusals > 1) return route.continue();
+    const headers = { "x-supabase-api-version": "2024-01-01" };
+    return route.fulfill({ status: 403, headers, json: { code: "insufficient_aal", message: "no" } });
+  });
+  await page.getByRole("link", { name: "Devices" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  await dialog.waitFor();
+  await look(page, "step-up");
+  await field(dialog, "Code from your authenticator app").fill(codeOf(secret));
+
+  await page.getByRole("list", { name: "Devices" }).waitFor();
+  assert.equal(refusals, 2);
+});
