@@ -10,7 +10,7 @@ const base =
 const variants = {
   primary: "bg-accent text-on-accent hover:opacity-92 disabled:opacity-75",
   secondary: "border border-line-strong/55 bg-surface text-text hover:bg-hover disabled:opacity-70",
-  danger: "bg-danger text-on-danger hover:opacity-92 disabled:opacity-75",
+  danger: "bg-danger-fill text-on-danger hover:opacity-92 disabled:opacity-75",
   quiet:
     "text-text underline decoration-line-strong underline-offset-4 hover:decoration-text disabled:no-underline disabled:text-soft",
 };
