@@ -7,7 +7,8 @@ import { createClient } from "@supabase/supabase-js";
 
 import { somebody } from "../js-clients/support/accounts.mjs";
 import { done, refusal } from "./support/answers.mjs";
-import { addAuthenticator, openSite } from "./support/site.mjs";
+import { addAuthenticator } from "./support/chromium.mjs";
+import { openSite } from "./support/site.mjs";
 
 let site;
 let admin;

@@ -5,7 +5,8 @@ import { after, before, test } from "node:test";
 
 import { somebody } from "../js-clients/support/accounts.mjs";
 import { done, refusal } from "./support/answers.mjs";
-import { addAuthenticator, openSite } from "./support/site.mjs";
+import { addAuthenticator } from "./support/chromium.mjs";
+import { openSite } from "./support/site.mjs";
 
 let site;
 before(async () => {

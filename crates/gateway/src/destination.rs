@@ -38,7 +38,7 @@ pub(crate) struct Names<'a> {
     pub(crate) domain: Option<&'a str>,
     /// Whose custom domain a host is.
     pub(crate) custom_domain: &'a dyn Fn(&str) -> Option<ProjectName>,
-    /// Whether a path is some service's.
+    /// Whether a path is some service's, or a page of the default project.
     pub(crate) is_service: &'a dyn Fn(&str) -> bool,
 }
 

@@ -138,7 +138,7 @@ impl Inner {
         let names = Names {
             domain: self.config.domain.as_deref(),
             custom_domain: &|host| self.resolver.custom_domain(host),
-            is_service: &|path| self.mounts.find(path).is_some(),
+            is_service: &|path| self.mounts.is_of_project(path),
         };
         names.locate(host, path)
     }

@@ -1,6 +1,6 @@
 //! What the edge serves: services below a prefix, and the instance's own pages.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use plinth_log::Source;
@@ -10,9 +10,20 @@ use crate::destination::below;
 /// Everything that is served. The binary hands it over.
 pub struct Mounts {
     services: Vec<Mount>,
+    pages: Option<Pages>,
     pub(crate) platform: Router,
     pub(crate) landing: Router,
 }
+
+/// The pages of every project: everything below it that no service takes.
+struct Pages {
+    mount: Mount,
+    /// Which paths of a host that names no project are the default project's pages.
+    are_default: IsPage,
+}
+
+/// Whether a path is a page.
+type IsPage = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// One service of every project.
 pub struct Mount {
@@ -38,6 +49,7 @@ impl Mounts {
     pub fn new(platform: Router, landing: Router) -> Self {
         Self {
             services: Vec::new(),
+            pages: None,
             platform,
             landing,
         }
@@ -51,6 +63,35 @@ impl Mounts {
         self.services
             .sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
         self
+    }
+
+    /// Adds the pages of projects. Their router gets the whole path below the project, and answers
+    /// what is no page with [`plinth_project::NotServed`]. `is_page` tells on hosts that name no
+    /// project which paths are the default project's.
+    #[must_use]
+    pub fn pages(
+        mut self,
+        source: Source,
+        router: Router,
+        is_page: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.pages = Some(Pages {
+            mount: Mount::new("", source, router),
+            are_default: Arc::new(is_page),
+        });
+        self
+    }
+
+    /// Whether a path of a host that names no project is the default project's.
+    pub(crate) fn is_of_project(&self, path: &str) -> bool {
+        let is_page = |pages: &Pages| (pages.are_default)(path);
+        self.find(path).is_some() || self.pages.as_ref().is_some_and(is_page)
+    }
+
+    /// What answers a project's path: a service without its prefix, else the pages.
+    pub(crate) fn find_or_pages<'a>(&self, path: &'a str) -> Option<(&Mount, &'a str)> {
+        let pages = || Some((&self.pages.as_ref()?.mount, path));
+        self.find(path).or_else(pages)
     }
 
     /// The service that a project's path belongs to, and the path without its prefix.
@@ -112,5 +153,23 @@ mod tests {
         assert_eq!(find("/storage/v1/s3/b"), Some(("/storage/v1/s3", "/b")));
         assert_eq!(find("/storage/v1/s3x"), Some(("/storage/v1", "/s3x")));
         assert_eq!(find("/storage"), None);
+    }
+
+    #[test]
+    fn pages_take_what_no_service_does() {
+        let is_page = |path: &str| path == "/sign-in";
+        let mounts = Mounts::new(Router::new(), Router::new())
+            .service(Mount::new("/auth/v1", Source::Auth, Router::new()))
+            .pages(Source::Api, Router::new(), is_page);
+
+        let find = |path| {
+            let found = mounts.find_or_pages(path);
+            found.map(|(mount, rest)| (mount.prefix, rest))
+        };
+
+        assert_eq!(find("/auth/v1/user"), Some(("/auth/v1", "/user")));
+        assert_eq!(find("/anything"), Some(("", "/anything")));
+        assert!(mounts.is_of_project("/sign-in") && mounts.is_of_project("/auth/v1"));
+        assert!(!mounts.is_of_project("/anything"));
     }
 }

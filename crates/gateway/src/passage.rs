@@ -11,7 +11,9 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{Request, Uri, header::CONTENT_TYPE, request::Parts, uri::PathAndQuery};
-use plinth_project::{BodyLimit, Credentials, OpenError, Project, ProjectName, RequestId};
+use plinth_project::{
+    BodyLimit, Credentials, NotServed, OpenError, Project, ProjectName, RequestId,
+};
 use tower::Service;
 
 use crate::{
@@ -62,17 +64,23 @@ impl Passage<'_> {
                 name,
                 addressed,
                 path,
-            } => match inner.mounts.find(path) {
-                Some((mount, rest)) => {
-                    self.access.service = mount.source.as_str();
-                    self.project(parts, body, &name, addressed, mount, rest)
-                        .await
-                }
-                None => Err(EdgeError::NotFound {
-                    method: parts.method,
+            } => {
+                let nothing = EdgeError::NotFound {
+                    method: parts.method.clone(),
                     path: uri.path().to_owned(),
-                }),
-            },
+                };
+                let Some((mount, rest)) = inner.mounts.find_or_pages(path) else {
+                    return Err(nothing);
+                };
+                self.access.service = mount.source.as_str();
+                let response = self
+                    .project(parts, body, &name, addressed, mount, rest)
+                    .await?;
+                match response.extensions().get::<NotServed>() {
+                    Some(NotServed) => Err(nothing),
+                    None => Ok(response),
+                }
+            }
         }
     }
 

@@ -5,13 +5,13 @@ mod support;
 use axum::{
     Extension, Json, Router,
     extract::OriginalUri,
-    response::Html,
+    response::{Html, IntoResponse},
     routing::{any, get},
 };
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, StatusCode, Uri};
 use plinth_gateway::{Mount, Mounts};
 use plinth_log::{Level, Source};
-use plinth_project::{Caller, CallerError, Credentials, Project, RequestId};
+use plinth_project::{Caller, CallerError, Credentials, NotServed, Project, RequestId};
 use plinth_project::{ClientAddress, PublicUrl};
 use serde_json::{Value, json};
 use support::{
@@ -361,4 +361,42 @@ async fn refusals_are_recorded_with_their_level_and_cause() {
     assert_eq!(record.level, Level::Error);
     let cause = record.fields["error"].as_str().unwrap_or_default();
     assert!(cause.contains("the seal does not open"), "{cause}");
+}
+
+/// Pages that know two paths and leave everything else to the edge.
+fn with_pages() -> Setup {
+    let page = async |uri: Uri| match uri.path() {
+        "/sign-in" | "/account" => "a page".into_response(),
+        _ => {
+            let mut response = StatusCode::NOT_FOUND.into_response();
+            response.extensions_mut().insert(NotServed);
+            response
+        }
+    };
+    let mut setup = setup();
+    let pages = Router::new().fallback(page);
+    setup.mounts = setup
+        .mounts
+        .pages(Source::Api, pages, |path| path == "/sign-in");
+    setup
+}
+
+#[tokio::test]
+async fn pages_are_what_no_service_takes() {
+    let server = with_pages().start().await;
+    let check = async |path: &str, status: u16, text: &str| {
+        let answer = server.get(path).await;
+        assert_eq!(answer.status, status, "{path}");
+        assert!(answer.text().contains(text), "{path}: {}", answer.text());
+    };
+
+    check("/sign-in", 200, "a page").await;
+    // On a host that names no project only what is surely a page is one.
+    check("/account", 404, "not_found").await;
+    check("/p/default/account", 200, "a page").await;
+    check("/p/default/sign-in", 200, "a page").await;
+    check("/p/default/nothing", 404, "not_found").await;
+    check("/", 200, "welcome").await;
+    check("/v1/projects", 200, "the platform").await;
+    check("/auth/v1/user", 200, "\"uri\":\"/user\"").await;
 }

@@ -4,6 +4,7 @@
 //! Its tables live in project zero. [`Bootstrap`] makes a cluster carry Plinth; [`Platform`] is
 //! what everything else is done through, and the directory that open projects come from.
 
+mod account;
 pub mod api;
 mod audit;
 mod bootstrap;
@@ -23,6 +24,7 @@ mod status;
 mod tokens;
 pub mod user_migrations;
 
+pub use account::{Assets, account_pages, is_account_page};
 pub use bootstrap::{Bootstrap, DefaultDatabase, WELL_KNOWN};
 pub use doctor::{Check, Finding};
 pub use error::PlatformError;

@@ -129,6 +129,15 @@ impl Platform {
     }
 
     /// The given key of that kind, else the one that the project started with, else any.
+    /// The key that a project's own pages use.
+    pub(crate) async fn publishable_key(
+        &self,
+        project: &ProjectRef,
+    ) -> Result<String, PlatformError> {
+        let name = ProjectName::Ref(project.clone());
+        self.first_key(&name, ApiKeyKind::Publishable).await
+    }
+
     async fn first_key(
         &self,
         project: &ProjectName,

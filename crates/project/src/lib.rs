@@ -13,6 +13,7 @@ mod database;
 mod extract;
 mod keys;
 pub mod logins;
+mod not_served;
 mod project;
 mod public_url;
 mod record;
@@ -33,6 +34,7 @@ pub use database::{
 pub use extract::MaybeCaller;
 pub use keys::{ApiKey, ProjectKeys};
 pub use logins::{LoginKind, Logins};
+pub use not_served::NotServed;
 pub use project::{FromSettings, Project};
 pub use public_url::PublicUrl;
 pub use record::{BoxFuture, Directory, DirectoryError, ProjectKind, ProjectRecord, ProjectStatus};

@@ -173,6 +173,18 @@ pub(crate) const fn optional_url(path: &'static str, meaning: &'static str) -> K
     key(path, Kind::Url, Fallback::Unset, meaning)
 }
 
+pub(crate) const fn url_path(
+    path: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
+    key(path, Kind::UrlPath, Fallback::Text(default), meaning)
+}
+
+pub(crate) const fn optional_accent(path: &'static str, meaning: &'static str) -> Key {
+    key(path, Kind::Accent, Fallback::Unset, meaning)
+}
+
 pub(crate) const fn optional_path(path: &'static str, meaning: &'static str) -> Key {
     key(path, Kind::Path, Fallback::Unset, meaning)
 }

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::node::{Body, Node};
 use crate::value::{Secret, Value};
-use crate::{byte_size, duration, network};
+use crate::{byte_size, colour, duration, network};
 
 /// The form of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub enum Kind {
     Url,
     /// A file or folder.
     Path,
+    /// A path of a URL.
+    UrlPath,
+    /// A colour that white text can be read on.
+    Accent,
     /// A span of time as Go writes it.
     Duration,
     /// A size in bytes.
@@ -65,6 +69,10 @@ impl Kind {
             Self::Secret => "a text (secret)".to_owned(),
             Self::Url => "a URL such as https://example.com".to_owned(),
             Self::Path => "a path".to_owned(),
+            Self::UrlPath => "a path such as /account".to_owned(),
+            Self::Accent => "a colour such as #1f6f54 that white text can be read on \
+                             (a contrast of at least 4.5:1)"
+                .to_owned(),
             Self::Duration => "a duration such as 1h30m, 10s or 500ms".to_owned(),
             Self::Bytes => "a size such as 50MiB or a number of bytes".to_owned(),
             Self::Choice(words) => {
@@ -137,6 +145,8 @@ impl Kind {
             Self::Url => Url::parse(text)
                 .is_ok()
                 .then(|| Value::Text(text.to_owned())),
+            Self::UrlPath => is_url_path(text).then(|| Value::Text(text.to_owned())),
+            Self::Accent => colour::carries_white_text(text).then(|| Value::Text(text.to_owned())),
             Self::Duration => duration::parse(text).map(Value::Duration),
             Self::Bytes => byte_size::parse(text).map(Value::Bytes),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
@@ -174,6 +184,17 @@ fn read_bool(text: &str) -> Option<bool> {
         "0" | "f" | "false" => Some(false),
         _ => None,
     }
+}
+
+/// Segments of plain characters, so that the path means the same to everybody who reads it.
+fn is_url_path(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
+    let mut segments = match text.strip_prefix('/') {
+        Some("") => return true,
+        Some(rest) => rest.strip_suffix('/').unwrap_or(rest).split('/'),
+        None => return false,
+    };
+    segments.all(|segment| !matches!(segment, "" | "." | "..") && segment.chars().all(is_plain))
 }
 
 fn split_list(text: &str) -> Vec<String> {
@@ -222,7 +243,21 @@ fn read_record(
     names: &[&str],
 ) -> Option<BTreeMap<String, String>> {
     let known = entries.keys().all(|name| names.contains(&name.as_str()));
-    known.then(|| text_entries(entries)).flatten()
+    // A member may well be a switch or a number; as everywhere else in a record, its text counts.
+    let text = |node: &Node| match &node.body {
+        Body::Bool(value) => Some(value.to_string()),
+        Body::Integer(value) => Some(value.to_string()),
+        _ => node.as_text().map(str::to_owned),
+    };
+    let mut entries = entries.iter();
+    known
+        .then(|| {
+            entries.try_fold(BTreeMap::new(), |mut record, (name, node)| {
+                record.insert(name.clone(), text(node)?);
+                Some(record)
+            })
+        })
+        .flatten()
 }
 
 #[cfg(test)]
@@ -261,6 +296,17 @@ mod tests {
         check(Kind::Integer { min: 1, max: 2 }, "3", None);
         check(Kind::Url, "example.com", None);
         check(Kind::Choice(&["a", "b"]), "c", None);
+        check(Kind::Accent, "#ffcc00", None);
+        check(
+            Kind::Accent,
+            "#1f6f54",
+            Some(Value::Text("#1f6f54".to_owned())),
+        );
+        check(Kind::UrlPath, "account", None);
+        check(Kind::UrlPath, "/a/../b", None);
+        check(Kind::UrlPath, "/a?b", None);
+        check(Kind::UrlPath, "/a/b", Some(Value::Text("/a/b".to_owned())));
+        check(Kind::UrlPath, "/", Some(Value::Text("/".to_owned())));
         check(
             Kind::List,
             "a, b,,",
@@ -293,5 +339,20 @@ mod tests {
         assert!(kind.read(&Node::untyped(r#"[{"name": "a"}]"#)).is_some());
         assert_eq!(kind.read(&Node::untyped(r#"[{"nmae": "a"}]"#)), None);
         assert_eq!(kind.read(&Node::untyped("[1]")), None);
+    }
+
+    #[test]
+    fn members_of_records_may_be_switches_and_numbers() {
+        let kind = Kind::Records(&["key", "required", "max"]);
+        let written = r#"[{"key": "a", "required": true, "max": 40}]"#;
+
+        let expected = [("key", "a"), ("required", "true"), ("max", "40")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+
+        assert_eq!(
+            kind.read(&Node::untyped(written)),
+            Some(Value::Records(vec![expected.into()]))
+        );
+        assert_eq!(kind.read(&Node::untyped(r#"[{"key": ["a"]}]"#)), None);
     }
 }

@@ -13,6 +13,7 @@
 
 mod aliases;
 mod byte_size;
+mod colour;
 mod dotenv;
 mod duration;
 mod env_reference;

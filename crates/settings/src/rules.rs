@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use url::Url;
+
 use crate::path::SettingPath;
 use crate::problem::{Findings, Place};
 use crate::settings::Settings;
@@ -70,6 +72,7 @@ pub(crate) fn check(
             }
         }
     }
+    checker.check_account();
     if settings.text("plinth.storage.backend") == "s3" {
         let backend = SettingPath::parse("plinth.storage.backend");
         checker.require(&backend, &SettingPath::parse("plinth.storage.s3.bucket"));
@@ -106,6 +109,38 @@ impl Checker<'_> {
         }
     }
 
+    /// The account pages: a logo that can be found, and fields that can be asked for.
+    fn check_account(&mut self) {
+        let settings = self.settings;
+        let logo = settings.opt_text("plinth.account.logo");
+        if logo.is_some_and(|logo| !logo.starts_with('/') && Url::parse(logo).is_err()) {
+            let expected = "expected a URL, or a path that begins with a slash.";
+            self.refuse("plinth.account.logo", expected);
+        }
+        for field in settings.records("plinth.account.profile_fields") {
+            let has = |name: &str| field.get(name).is_some_and(|text| !text.trim().is_empty());
+            let fits = |name: &str, fits: fn(&str) -> bool| field.get(name).is_none_or(|t| fits(t));
+            let problem = match () {
+                () if !has("key") || !has("label") => "every field needs a key and a label.",
+                () if !fits("required", |text| matches!(text, "true" | "false")) => {
+                    "required is true or false."
+                }
+                () if !fits("max", |text| text.parse().is_ok_and(|max: u16| max > 0)) => {
+                    "max is a whole number from 1 to 65535."
+                }
+                () => continue,
+            };
+            self.refuse("plinth.account.profile_fields", problem);
+        }
+    }
+
+    fn refuse(&mut self, path: &str, message: &str) {
+        let path = SettingPath::parse(path);
+        let place = self.place_of(&path);
+        self.findings
+            .error(place, &path, format!("{path}: {message}"));
+    }
+
     fn require_all(&mut self, table: &SettingPath, needs: &[&str]) {
         if self.is_on(table) {
             for need in needs {
@@ -126,16 +161,7 @@ impl Checker<'_> {
         if self.is_set(needed) {
             return;
         }
-        // Only what somebody wrote asks for something, so the place is known.
-        let place = self
-            .settings
-            .place_at(because)
-            .cloned()
-            .unwrap_or_else(|| Place::File {
-                path: PathBuf::from("config.toml"),
-                line: None,
-                column: None,
-            });
+        let place = self.place_of(because);
         let value = self.settings.value(&because.to_string());
         let because = match value {
             Some(value) => format!("{because} = {value}"),
@@ -143,5 +169,17 @@ impl Checker<'_> {
         };
         self.findings
             .error(place, needed, format!("{because} also needs {needed}."));
+    }
+
+    /// Only what somebody wrote asks for something, so the place is known.
+    fn place_of(&self, path: &SettingPath) -> Place {
+        self.settings
+            .place_at(path)
+            .cloned()
+            .unwrap_or_else(|| Place::File {
+                path: PathBuf::from("config.toml"),
+                line: None,
+                column: None,
+            })
     }
 }

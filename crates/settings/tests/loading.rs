@@ -589,3 +589,40 @@ fn a_config_that_plinth_does_not_read_is_mentioned() {
             .ends_with("Plinth reads supabase/config.toml.")
     );
 }
+
+#[test]
+fn the_account_pages_take_only_what_can_be_shown() {
+    let error = refuse(
+        "[plinth.account]\nlogo = \"logo.svg\"\naccent = \"#ffcc00\"\npath = \"account\"\n\
+         profile_fields = [{ key = \"name\" }, { key = \"a\", label = \"A\", max = 0 }]\n",
+    );
+
+    let sentences = sentences(&error.problems);
+    for expected in [
+        "plinth.account.accent",
+        "a contrast of at least 4.5:1",
+        "expected a path such as /account",
+    ] {
+        assert!(
+            sentences.iter().any(|sentence| sentence.contains(expected)),
+            "{expected}: {sentences:?}"
+        );
+    }
+
+    let error = refuse(
+        "[plinth.account]\nlogo = \"logo.svg\"\n\
+         profile_fields = [{ key = \"name\" }, { key = \"a\", label = \"A\", max = 0 }]\n",
+    );
+
+    assert_eq!(
+        self::sentences(&error.problems),
+        [
+            "config.toml, line 2: plinth.account.logo: expected a URL, or a path that begins with \
+             a slash.",
+            "config.toml, line 3: plinth.account.profile_fields: every field needs a key and a \
+             label.",
+            "config.toml, line 3: plinth.account.profile_fields: max is a whole number from 1 to \
+             65535.",
+        ]
+    );
+}

@@ -4,31 +4,15 @@
 // flow, all others the implicit one. Whatever a session tells its listeners is in `events`.
 
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
-
-import { chromium } from "playwright-core";
 
 import { startAccounts } from "../../js-clients/support/accounts.mjs";
+import { launchBrowser } from "./chromium.mjs";
 
 const require = createRequire(import.meta.url);
 const bundle = new URL(`file://${require.resolve("@supabase/supabase-js/dist/umd/supabase.js")}`);
-
-/** The system's own; nothing is downloaded. */
-const executablePath = process.env.PATH.split(delimiter)
-  .map((folder) => join(folder, "chromium"))
-  .find((file) => existsSync(file));
-const args = [
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-gpu",
-  "--disable-sync",
-  "--no-first-run",
-  "--no-sandbox",
-];
 
 /** A Plinth, the site of its project, and a browser. */
 export async function openSite(settings = {}) {
@@ -44,7 +28,7 @@ export async function openSite(settings = {}) {
     const plinth = await startAccounts({ "auth.site_url": url, ...settings });
     stops.push(plinth.stop);
     server.on("request", await answers(plinth));
-    const browser = await chromium.launch({ executablePath, args });
+    const browser = await launchBrowser();
     stops.push(() => browser.close());
     return { url, plinth, browser, visit: (path) => visit(browser, url + path), stop };
   } catch (error) {
@@ -89,25 +73,4 @@ async function visit(browser, url) {
   const tab = await context.newPage();
   await tab.goto(url);
   return tab;
-}
-
-/** A device that keeps keys, with somebody who touches it whenever it asks. */
-export async function addAuthenticator(tab, kind = "passkeys") {
-  const isPlatform = kind === "passkeys";
-  const cdp = await tab.context().newCDPSession(tab);
-  await cdp.send("WebAuthn.enable");
-  const { authenticatorId } = await cdp.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: isPlatform ? "internal" : "usb",
-      hasResidentKey: isPlatform,
-      hasUserVerification: isPlatform,
-      isUserVerified: isPlatform,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return {
-    credentials: async () => (await cdp.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
-    remove: () => cdp.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId }),
-  };
 }

@@ -27,10 +27,18 @@ const usual = {
  */
 export async function startAccounts(settings = {}, files = {}) {
   const lines = Object.entries({ ...usual, ...settings }).map(
-    ([path, value]) => `${path} = ${JSON.stringify(value)}\n`,
+    ([path, value]) => `${path} = ${toml(value)}\n`,
   );
   const plinth = await startPlinth({ files: { "supabase/config.toml": lines.join(""), ...files } });
   return { ...plinth, mailTo: (address) => newestMail(plinth, address) };
+}
+
+/** Scalars are written alike in both languages. */
+function toml(value) {
+  if (Array.isArray(value)) return `[${value.map(toml).join(", ")}]`;
+  if (typeof value !== "object") return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${name} = ${toml(member)}`);
+  return `{ ${members.join(", ")} }`;
 }
 
 /** Mails are written before the request that causes them is answered, so nobody has to wait. */

@@ -29,6 +29,9 @@ const PROGRAM: &str = "plinth";
 /// The suite that needs a real browser.
 const BROWSER: &str = "browser";
 
+/// The suite of the published clients.
+const JS_CLIENTS: &str = "js-clients";
+
 // Steps that others need.
 const RUNTIME_PACKAGES: &str = "runtime packages";
 const SYSTEM_PACKAGES: &str = "system packages";
@@ -70,9 +73,9 @@ fn plan(built: &OnceCell<Artifacts>) -> Result<Plan<'_>> {
     plan.add_all(check::steps(web_build.as_deref()));
     plan.add_all(rust_steps(web_build, built));
     plan.add_all(web_tests()?);
-    for suite in suites {
-        plan.add_all(suite_steps(suite, built));
-    }
+    // All packages first: suites share what supports them.
+    plan.add_all(suites.iter().map(|suite| package_step(suite)));
+    plan.add_all(suites.into_iter().map(|suite| suite_step(suite, built)));
     Ok(plan)
 }
 
@@ -107,28 +110,40 @@ fn web_tests() -> Result<Option<Step<'static>>> {
     Ok(web::has_tests(&folder)?.then_some(step))
 }
 
+/// The name of the step that installs a suite's packages.
+fn packages_of(suite: &str) -> String {
+    format!("{suite} packages")
+}
+
+fn name_of(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn package_step(folder: &Path) -> Step<'static> {
+    let install_folder = folder.to_owned();
+    Step::new(packages_of(&name_of(folder)), move || {
+        tools::install_packages(&install_folder)
+    })
+}
+
 /// The tests of one folder that is an npm package.
-fn suite_steps(folder: PathBuf, built: &OnceCell<Artifacts>) -> [Step<'_>; 2] {
-    let name = folder
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let packages = format!("{name} packages");
-    let is_in_browser = folder.ends_with(BROWSER);
-    let install_folder = folder.clone();
-    [
-        Step::new(&packages, move || tools::install_packages(&install_folder)),
-        Step::new(format!("{name} tests"), move || {
-            if is_in_browser && tools::find(tools::CHROMIUM).is_none() {
-                return Ok(Outcome::Skipped("there is no Chromium".to_owned()));
-            }
-            test_in_javascript(&folder, built)
-        })
-        .needs([BUILD, RUNTIME_PACKAGES, &packages])
+fn suite_step(folder: PathBuf, built: &OnceCell<Artifacts>) -> Step<'_> {
+    let name = name_of(&folder);
+    let packages = packages_of(&name);
+    let is_in_browser = name == BROWSER;
+    let step = Step::new(format!("{name} tests"), move || {
+        if is_in_browser && tools::find(tools::CHROMIUM).is_none() {
+            return Ok(Outcome::Skipped("there is no Chromium".to_owned()));
+        }
+        test_in_javascript(&folder, built)
+    });
+    // These two use servers and clients of those of the published clients.
+    let shares = is_in_browser || name == ssr::SUITE;
+    let shared = shares.then(|| packages_of(JS_CLIENTS));
+    step.needs([BUILD, RUNTIME_PACKAGES, &packages])
         .needs(is_in_browser.then_some(SYSTEM_PACKAGES))
-        .needs(ssr::further_needs(&name)),
-    ]
+        .needs(shared)
 }
 
 /// The folders of `tests` that are npm packages.

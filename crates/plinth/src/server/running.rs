@@ -24,7 +24,7 @@ use super::{
     ending::EndSignals,
     entrance::{Entrance, Ports},
     instance_key, project_files,
-    serving::Serving,
+    serving::{AccountPages, Served, Serving},
 };
 use crate::{
     cli::{Global, StartArgs},
@@ -111,14 +111,14 @@ async fn serve(
         .folder
         .write_running(&Running::this(api_url, control_socket))?;
     // Last: whoever finds the edge healthy finds everything else, too.
-    serving.open_edge(
-        ports.api,
-        entrance.gateway.clone(),
-        &platform,
-        &registry,
-        &auth,
+    let served = Served {
+        platform: &platform,
+        registry: &registry,
+        auth: &auth,
+        pages: AccountPages::from_settings(&entrance.settings),
         logs,
-    )?;
+    };
+    serving.open_edge(ports.api, entrance.gateway.clone(), served)?;
     match entrance.form {
         Form::Development => {
             banner::print(

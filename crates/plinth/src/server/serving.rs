@@ -11,9 +11,10 @@ use axum::{Router, routing::get};
 use plinth_auth::AuthService;
 use plinth_gateway::{Gateway, GatewayConfig, GatewayParts, Metrics, Mount, Mounts, Tls};
 use plinth_log::{LogStore, Source};
-use plinth_platform::{Platform, api, api::ControlSocket};
+use plinth_platform::{Assets, Platform, api, api::ControlSocket};
 use plinth_postgres::FrontDoor;
 use plinth_project::Registry;
+use plinth_settings::Settings;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -22,6 +23,30 @@ use crate::failure::Outcome;
 
 /// The control socket opens at once, or something is wrong.
 const SOCKET_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What stands behind the edge.
+pub(super) struct Served<'a> {
+    pub(super) platform: &'a Platform,
+    pub(super) registry: &'a Registry,
+    pub(super) auth: &'a AuthService,
+    pub(super) pages: AccountPages,
+    pub(super) logs: &'a LogStore,
+}
+
+/// Where the account pages come from, and where those of the default project are.
+pub(super) struct AccountPages {
+    pub(super) assets: Assets,
+    pub(super) path: String,
+}
+
+impl AccountPages {
+    pub(super) fn from_settings(settings: &Settings) -> Self {
+        Self {
+            assets: Assets::new(settings.opt_path("plinth.web_dir")),
+            path: settings.text("plinth.account.path").to_owned(),
+        }
+    }
+}
 
 /// Everything that accepts connections. Dropped with [`Serving::stop`], which drains.
 pub(super) struct Serving {
@@ -88,11 +113,15 @@ impl Serving {
         &mut self,
         listener: TcpListener,
         config: GatewayConfig,
-        platform: &Platform,
-        registry: &Registry,
-        auth: &AuthService,
-        logs: &LogStore,
+        served: Served<'_>,
     ) -> Outcome {
+        let Served {
+            platform,
+            registry,
+            auth,
+            pages,
+            logs,
+        } = served;
         let landing = Router::new()
             .route("/", get(plinth_platform::landing_page))
             .with_state(platform.clone());
@@ -100,9 +129,13 @@ impl Serving {
         let auth = Mount::new("/auth/v1", Source::Auth, auth);
         let rest = plinth_rest::routes(plinth_rest::RestService::new());
         let rest = Mount::new("/rest/v1", Source::Rest, rest).with_foreign_pages();
+        let AccountPages { assets, path } = pages;
+        let is_page = move |asked: &str| plinth_platform::is_account_page(&path, asked);
+        let pages = plinth_platform::account_pages(platform.clone(), assets);
         let mounts = Mounts::new(api::routes(platform.clone()), landing)
             .service(auth)
-            .service(rest);
+            .service(rest)
+            .pages(Source::Api, pages, is_page);
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();
         let gateway = Gateway::new(GatewayParts {

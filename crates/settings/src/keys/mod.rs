@@ -21,6 +21,7 @@ mod functions;
 mod local_smtp;
 mod maps;
 mod plinth;
+mod plinth_account;
 mod plinth_auth;
 mod plinth_rest;
 mod plinth_storage;
@@ -38,7 +39,7 @@ const COUNT: (i64, i64) = (0, i64::MAX);
 /// Any count of at least one.
 const AT_LEAST_ONE: (i64, i64) = (1, i64::MAX);
 
-const SECTIONS: [&[Key]; 22] = [
+const SECTIONS: [&[Key]; 23] = [
     project::KEYS,
     api::KEYS,
     db::KEYS,
@@ -59,6 +60,7 @@ const SECTIONS: [&[Key]; 22] = [
     experimental::KEYS,
     plinth::KEYS,
     plinth_auth::KEYS,
+    plinth_account::KEYS,
     plinth_rest::KEYS,
     plinth_storage::KEYS,
 ];

@@ -31,6 +31,10 @@ pub(super) const KEYS: &[Key] = &[
         true,
         "Compress answers for clients that accept it.",
     ),
+    optional_path(
+        "plinth.web_dir",
+        "Folder of the built web pages, instead of those in the program.",
+    ),
     secret("plinth.metrics_token", "Token that /metrics asks for."),
     duration(
         "plinth.trash",

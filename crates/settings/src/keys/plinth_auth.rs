@@ -1,5 +1,5 @@
-//! `[plinth.auth]` and `[plinth.account]`: what GoTrue's own configuration has and `[auth]` has
-//! not, and what only Plinth has.
+//! `[plinth.auth]`: what GoTrue's own configuration has and `[auth]` has not, and what only Plinth
+//! has.
 
 use super::COUNT;
 use crate::key::{
@@ -283,16 +283,5 @@ pub(super) const KEYS: &[Key] = &[
     optional_url(
         "plinth.auth.captcha.url",
         "Address that checks the CAPTCHA, when it is not the provider's.",
-    ),
-    text(
-        "plinth.account.path",
-        "/",
-        "Where the account pages are, below the project's URL.",
-    ),
-    choice(
-        "plinth.account.self_delete",
-        &["off", "soft", "hard"],
-        "hard",
-        "Whether users can delete their account, and whether its row goes too.",
     ),
 ];

@@ -1,0 +1,93 @@
+// Signing in by phone, as an organisation's member, and with no name at first (client contract 5.2, 5.5,
+// 5.6, 5.11). The numbers here have fixed codes, so nothing is sent.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { somebody } from "../../js-clients/support/accounts.mjs";
+import { alerts, field, heading, look, openAccount, says } from "../support/account.mjs";
+
+const code = "123456";
+const [byCode, asFactor] = ["15550100001", "15550100002"];
+
+let account;
+before(async () => {
+  account = await openAccount({
+    "auth.sms.enable_signup": true,
+    "auth.sms.enable_confirmations": true,
+    [`auth.sms.test_otp."${byCode}"`]: code,
+    [`auth.sms.test_otp."${asFactor}"`]: code,
+    "auth.mfa.phone.enroll_enabled": true,
+    "auth.mfa.phone.verify_enabled": true,
+    "auth.enable_anonymous_sign_ins": true,
+  });
+});
+after(() => account?.stop());
+
+test("a phone is enough to sign in", async () => {
+  const page = await account.visit("/sign-in/code");
+  await page.getByRole("button", { name: "Use my phone instead" }).click();
+  await look(page, "code-phone");
+  await field(page, "Phone number").fill("0170 1234567");
+  await page.getByRole("button", { name: "Send code" }).click();
+  await alerts(page, "Enter a number such as +49 170 1234567.");
+  await page.getByLabel("Country").selectOption("US");
+  await field(page, "Phone number").fill("+1 555 010-0001");
+  await page.getByRole("button", { name: "Send code" }).click();
+  await heading(page, "Check your phone");
+  await field(page, "Code").fill("654321");
+  await alerts(page, "Wrong or expired code.");
+  await field(page, "Code").fill(code);
+
+  await heading(page, "Profile");
+  await says(page, `+${byCode}`);
+});
+
+test("a number that cannot be reached says so", async () => {
+  const page = await account.visit("/sign-in/code");
+  await page.getByRole("button", { name: "Use my phone instead" }).click();
+  await field(page, "Phone number").fill("+1 555 010-0009");
+  await page.getByRole("button", { name: "Send code" }).click();
+  await page.getByRole("alert").waitFor();
+  await heading(page, "Sign in with a code");
+});
+
+test("an organisation that is not known here is told so", async () => {
+  const page = await account.visit("/sign-in/sso");
+  await heading(page, "Single sign-on");
+  await look(page, "sso");
+  await field(page, "Work e-mail").fill("ann@company.test");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await alerts(page, "No single sign-on is set up for this domain.");
+});
+
+/** Somebody whom the application let in without a name. */
+async function enterUnnamed() {
+  const { apiUrl, keys } = account.plinth;
+  const response = await fetch(`${apiUrl}/auth/v1/signup`, {
+    method: "POST",
+    headers: { apikey: keys.publishable, "content-type": "application/json" },
+    body: "{}",
+  });
+  const session = await response.json();
+  const page = await account.visit("/sign-in");
+  const value = `base64-${Buffer.from(JSON.stringify(session)).toString("base64url")}`;
+  await page.context().addCookies([{ name: "sb-localhost-auth-token", value, url: account.url }]);
+  await page.goto(`${account.url}/sign-up`);
+  return { page, id: session.user.id };
+}
+
+test("somebody without a name keeps the account by giving one", async () => {
+  const { page, id } = await enterUnnamed();
+  const { email } = somebody("named");
+  await heading(page, "Keep your account");
+  await look(page, "keep-account");
+  await field(page, "E-mail").fill(email);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await heading(page, "Check your mail");
+  await field(page, "Code from the mail").fill((await account.mail(email)).otp);
+
+  await heading(page, /password/);
+  const user = await account.admin("GET", `/users/${id}`);
+  assert.deepEqual([user.email, user.is_anonymous], [email, false]);
+});

@@ -1,0 +1,111 @@
+// A forgotten password, through the mailbox (client contract 5.8).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+
+let account;
+before(async () => {
+  account = await openAccount();
+});
+after(() => account?.stop());
+
+async function ask(page, email) {
+  await page.goto(`${account.url}/forgot-password`);
+  await field(page, "E-mail").fill(email);
+  await page.getByRole("button", { name: "Send reset link" }).click();
+  await heading(page, "Check your mail");
+}
+
+test("the link leads to a new password, which counts from then on", async () => {
+  const who = await account.member();
+  const page = await account.visit("/forgot-password");
+  await heading(page, "Forgot your password?");
+  await look(page, "forgot");
+  await ask(page, who.email);
+  await look(page, "forgot-sent");
+  await page.goto((await account.mail(who.email)).link);
+  await heading(page, "Reset your password");
+  await look(page, "confirm-recovery");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await heading(page, "Choose a password");
+  await page.reload();
+  await heading(page, "Choose a password");
+  await look(page, "reset-password");
+  await page.goto(`${account.url}/account`);
+  await heading(page, "Choose a password");
+  await field(page, "New password").fill("battery staple");
+  await page.getByRole("button", { name: "Save password" }).click();
+
+  await says(page, "Password changed. Your other devices were signed out.");
+  await heading(page, "Profile");
+  const again = await account.visit("/sign-in");
+  await signIn(again, { ...who, password: "battery staple" });
+  await heading(again, "Profile");
+});
+
+test("the code leads there, too, and the old password may stay", async () => {
+  const who = await account.member();
+  const page = await account.visit("/forgot-password");
+  await ask(page, who.email);
+  await field(page, "Code from the mail").fill("000000");
+  await alerts(page, "Wrong or expired code.");
+  await field(page, "Code from the mail").fill((await account.mail(who.email)).otp);
+  await heading(page, "Choose a password");
+  await page.getByRole("button", { name: "Keep current password" }).click();
+
+  await heading(page, "Profile");
+});
+
+test("the present password is no new one", async () => {
+  const who = await account.member();
+  const page = await account.visit("/forgot-password");
+  await ask(page, who.email);
+  await field(page, "Code from the mail").fill((await account.mail(who.email)).otp);
+  await field(page, "New password").fill(who.password);
+  await page.getByRole("button", { name: "Save password" }).click();
+
+  await alerts(page, "Choose a password you haven't used here.");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await heading(page, "You're signed out");
+});
+
+test("an unknown address looks like a known one", async () => {
+  const page = await account.visit("/forgot-password");
+  await ask(page, "nobody-at-all@mail.dev");
+  await says(page, "nobody-at-all@mail.dev");
+});
+
+test("without a link there is nothing to reset", async () => {
+  const page = await account.visit("/reset-password");
+  await heading(page, "This page needs a reset link.");
+  await look(page, "reset-without-link");
+  await page.getByRole("link", { name: "Reset your password" }).click();
+  await heading(page, "Forgot your password?");
+});
+
+test("an invitation leads to a first password", async () => {
+  const email = `invited-${process.pid}@mail.dev`;
+  const redirect = encodeURIComponent(`${account.url}/confirm`);
+  const response = await fetch(`${account.url}/auth/v1/invite?redirect_to=${redirect}`, {
+    method: "POST",
+    headers: {
+      apikey: account.plinth.keys.secret,
+      authorization: `Bearer ${account.plinth.keys.secret}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ email }),
+  });
+  assert.equal(response.status, 200);
+  const { link } = await account.mail(email);
+  const page = await account.visit(new URL(link).pathname + new URL(link).search);
+  await heading(page, "Accept your invitation");
+  await look(page, "invitation");
+  await page.getByRole("button", { name: "Accept invitation" }).click();
+  await heading(page, "Choose a password");
+  await field(page, "New password").fill("battery staple");
+  await page.getByRole("button", { name: "Save password" }).click();
+
+  await heading(page, "Profile");
+});

@@ -1,0 +1,126 @@
+// How the pages are sent: who may see them, which headers they carry, where they are.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { heading, look, openAccount, says, signIn } from "../support/account.mjs";
+
+let account;
+before(async () => {
+  account = await openAccount({
+    "plinth.account.title": "Harbour & Sons <b>",
+    "plinth.account.accent": "#5b3fa6",
+    "plinth.account.logo": "/logo.svg",
+  });
+});
+after(() => account?.stop());
+
+const get = (path, headers = {}) => fetch(account.url + path, { redirect: "manual", headers });
+
+test("a page runs no script but its own, is framed by nobody and cached by nobody", async () => {
+  const response = await get("/sign-in");
+  assert.equal(response.status, 200);
+  const header = (name) => response.headers.get(name);
+  assert.match(header("content-security-policy"), /default-src 'none'; script-src 'self'; style-src 'self';/);
+  assert.match(header("content-security-policy"), /frame-ancestors 'none'/);
+  assert.doesNotMatch(header("content-security-policy"), /unsafe|\*/);
+  assert.equal(header("referrer-policy"), "strict-origin");
+  assert.equal(header("cache-control"), "no-store");
+  assert.equal(header("x-content-type-options"), "nosniff");
+  const page = await response.text();
+  const scripts = [...page.matchAll(/<script([^>]*)>([^<]*)/g)];
+  for (const [, attributes, text] of scripts) {
+    assert.ok(attributes.includes("application/json") || text.trim() === "", text);
+  }
+  assert.match(page, /<title>Harbour &amp; Sons &lt;b>/);
+});
+
+test("files are compressed, and kept for good", async () => {
+  const page = await (await get("/sign-in")).text();
+  const path = /src="([^"]+\.js)"/.exec(page)[1];
+  assert.match(path, /^\/_account\/assets\//);
+  for (const encoding of ["br", "gzip"]) {
+    const response = await get(path, { "accept-encoding": encoding });
+    assert.equal(response.headers.get("content-encoding"), encoding);
+    assert.equal(response.headers.get("cache-control"), "public, max-age=31536000, immutable");
+    assert.match(response.headers.get("content-type"), /javascript/);
+  }
+  const { headers } = await get(path);
+  const again = await get(path, { "if-none-match": headers.get("etag") });
+  assert.equal(again.status, 304);
+  assert.equal((await get("/_account/assets/nothing.js")).status, 404);
+});
+
+test("guests see nothing of an account, not even for a moment", async () => {
+  const response = await get("/account/sessions?x=1");
+  assert.equal(response.status, 303);
+  assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount%2Fsessions%3Fx%3D1");
+  assert.equal((await get("/nothing-of-the-sort")).status, 404);
+  const posted = await fetch(`${account.url}/sign-in`, { method: "POST" });
+  assert.equal(posted.status, 405);
+});
+
+test("every project has its own pages below its path, and its own session", async () => {
+  const { ref } = account.plinth;
+  const who = await account.member();
+  const page = await account.visit(`/p/${ref}/account/identities`);
+  await heading(page, "Sign in");
+  assert.equal(new URL(page.url()).pathname, `/p/${ref}/sign-in`);
+  await signIn(page, who);
+  await heading(page, "Connected accounts");
+  assert.equal(new URL(page.url()).pathname, `/p/${ref}/account/identities`);
+  const names = (await page.context().cookies()).map(({ name }) => name);
+  assert.ok(
+    names.some((name) => name.startsWith(`sb-${ref}-auth-token`)),
+    names.join(),
+  );
+
+  await page.goto(`${account.url}/sign-in`);
+  await heading(page, "Sign in");
+});
+
+test("without script the page says what it needs", async () => {
+  const page = await account.visit("/sign-in", { javaScriptEnabled: false });
+  await heading(page, "These pages need JavaScript");
+});
+
+test("the operator's colour and name are on the page", async () => {
+  const page = await account.visit("/sign-in");
+  await heading(page, "Sign in");
+  assert.match(await page.title(), /Harbour & Sons <b>/);
+  const colour = await page
+    .getByRole("button", { name: "Sign in", exact: true })
+    .evaluate((button) => getComputedStyle(button).backgroundColor);
+  assert.equal(colour, "rgb(91, 63, 166)");
+});
+
+test("a page that is not there says so", async () => {
+  const { page } = await account.enter("/account/nothing");
+  await heading(page, "There is no such page");
+  await look(page, "not-found");
+});
+
+test("a page that has lost its server waits for it", async () => {
+  const page = await account.visit("/sign-in");
+  await heading(page, "Sign in");
+  await page.route("**/auth/v1/settings", (route) => route.abort());
+  await page.reload();
+  await says(page, "We can't reach the server. Check your connection and try again.");
+  await look(page, "sign-in-offline");
+  await page.unroute("**/auth/v1/settings");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await heading(page, "Sign in");
+});
+
+test("a part that cannot be loaded is no blank page", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await heading(page, "Sign in");
+  await page.route("**/member-app-*.js", (route) => route.abort());
+  await signIn(page, who);
+  await heading(page, "This page could not be loaded");
+  await look(page, "load-again");
+  await page.unroute("**/member-app-*.js");
+  await page.getByRole("button", { name: "Load again" }).click();
+  await heading(page, "Profile");
+});

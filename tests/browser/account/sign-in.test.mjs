@@ -1,0 +1,187 @@
+// Signing in: by password, by code, and what goes wrong (client contract 5.4, 5.5).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { somebody } from "../../js-clients/support/accounts.mjs";
+import { alerts, field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+
+let account;
+before(async () => {
+  account = await openAccount();
+});
+after(() => account?.stop());
+
+test("the password opens the account, in cookies that servers read", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await heading(page, "Sign in");
+  await look(page, "sign-in");
+  await signIn(page, who);
+
+  await heading(page, "Profile");
+  const cookies = await page.context().cookies();
+  const session = cookies.find(({ name }) => /^sb-localhost-auth-token(\.0)?$/.test(name));
+  assert.ok(session, JSON.stringify(cookies));
+  assert.match(session.value, /^base64-/);
+  assert.deepEqual([session.sameSite, session.path, session.httpOnly], ["Lax", "/", false]);
+});
+
+test("a page that needs an account is shown after signing in", async () => {
+  const who = await account.member();
+  const page = await account.visit("/account/sessions");
+  await heading(page, "Sign in");
+  assert.equal(new URL(page.url()).searchParams.get("next"), "/account/sessions");
+
+  await signIn(page, who);
+  await heading(page, "Devices");
+  await page.goto(`${account.url}/sign-in?next=%2Faccount%2Fidentities`);
+  await heading(page, "Connected accounts");
+});
+
+test("nobody is sent elsewhere", async () => {
+  for (const next of ["https://evil.test/", "//evil.test", "/\\evil.test", "javascript:alert(1)"]) {
+    const who = await account.member();
+    const page = await account.visit(`/sign-in?next=${encodeURIComponent(next)}`);
+    await signIn(page, who);
+    await heading(page, "Profile");
+    assert.equal(new URL(page.url()).origin, account.url, next);
+  }
+});
+
+test("a wrong password is cleared and asked for again", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await signIn(page, { ...who, password: "wrong" });
+
+  await alerts(page, "E-mail or password is wrong.");
+  const password = field(page, "Password");
+  assert.equal(await password.inputValue(), "");
+  assert.ok(await hasFocus(password));
+  assert.match(await page.title(), /^Error: Sign in/);
+  await look(page, "sign-in-wrong");
+
+  await page.getByRole("link", { name: "Forgot password?" }).click();
+  assert.equal(await field(page, "E-mail").inputValue(), who.email);
+});
+
+test("an unconfirmed address gets its mail again", async () => {
+  const who = somebody();
+  await account.admin("POST", "/users", { ...who, email_confirm: false });
+  const page = await account.visit("/sign-in");
+  await signIn(page, who);
+
+  await alerts(page, "Confirm your e-mail first.");
+  await page.getByRole("button", { name: "Send the confirmation again" }).click();
+  await page.getByRole("button", { name: /again in \d+ s/ }).waitFor();
+  assert.ok((await account.mail(who.email)).link);
+});
+
+test("a suspended account gets a page that says so", async () => {
+  const who = await account.member();
+  await account.admin("PUT", `/users/${who.id}`, { ban_duration: "1h" });
+  const page = await account.visit("/sign-in");
+  await signIn(page, who);
+
+  await heading(page, "This account is suspended");
+  await look(page, "banned");
+});
+
+test("pressing twice signs in once", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  let calls = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("grant_type=password")) calls += 1;
+  });
+  await field(page, "E-mail").fill(who.email);
+  await field(page, "Password").fill(who.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).dblclick({ noWaitAfter: true });
+
+  await heading(page, "Profile");
+  assert.equal(calls, 1);
+});
+
+test("everything works from the keyboard", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await field(page, "E-mail").focus();
+  await page.keyboard.type(who.email);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  assert.ok(await hasFocus(field(page, "Password")));
+  await page.keyboard.type(who.password);
+  await page.keyboard.press("Tab");
+  const show = page.getByRole("button", { name: "Show password" });
+  assert.ok(await hasFocus(show));
+  await page.keyboard.press("Space");
+  assert.equal(await show.getAttribute("aria-pressed"), "true");
+  await field(page, "Password").press("Enter");
+
+  await heading(page, "Profile");
+});
+
+test("a code signs in, and creates nothing that could be told apart", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await page.getByRole("link", { name: "Sign in with a code instead" }).click();
+  await heading(page, "Sign in with a code");
+  await look(page, "code-address");
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("button", { name: "Send code" }).click();
+  await heading(page, "Check your mail");
+  await look(page, "code");
+  await field(page, "Code").fill("000000");
+  await alerts(page, "Wrong or expired code.");
+  await look(page, "code-wrong");
+  await field(page, "Code").fill((await account.mail(who.email)).otp);
+
+  await heading(page, "Profile");
+});
+
+test("a link that is opened in another tab takes this one along", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in/code");
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("button", { name: "Send code" }).click();
+  await heading(page, "Check your mail");
+
+  const other = await page.context().newPage();
+  await other.goto((await account.mail(who.email)).link);
+  await heading(other, "Sign in");
+  await other.getByRole("button", { name: "Sign in" }).click();
+  await heading(other, "Profile");
+
+  await heading(page, "Profile");
+});
+
+test("an ended session says so, and nothing else", async () => {
+  const page = await account.visit("/sign-in?reason=revoked");
+  await says(page, "This device was signed out.");
+});
+
+test("signing out ends here, and in other tabs", async () => {
+  const { page } = await account.enter();
+  const other = await page.context().newPage();
+  await other.goto(`${account.url}/account/password`);
+  await heading(other, "Change your password");
+  await page.getByRole("button", { name: "Sign out" }).click();
+
+  await heading(page, "You're signed out");
+  await look(page, "signed-out");
+  await heading(other, "Sign in");
+  assert.ok(!(await page.context().cookies()).some(({ name }) => /auth-token(\.\d)?$/.test(name)));
+});
+
+test("where the server says that an address is taken, the page says what to do", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-up");
+  await field(page, "E-mail").fill(who.email);
+  await field(page, "Password").fill(who.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await alerts(page, "An account with this e-mail already exists. Sign in or reset your password.");
+  await look(page, "sign-up-taken");
+  await page.getByRole("alert").getByRole("link", { name: "Sign in" }).click();
+  await heading(page, "Sign in");
+  assert.equal(await field(page, "E-mail").inputValue(), who.email);
+});

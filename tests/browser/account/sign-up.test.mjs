@@ -1,0 +1,176 @@
+// Signing up and confirming the address (client contract 5.2, 5.3).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { somebody } from "../../js-clients/support/accounts.mjs";
+import { alerts, field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+
+let account;
+before(async () => {
+  account = await openAccount({
+    // With either of the two confirmed by itself, the server says openly that an address is taken.
+    "auth.sms.enable_confirmations": true,
+    "auth.minimum_password_length": 8,
+    "auth.password_requirements": "letters_digits",
+    "plinth.account.title": "Harbour",
+    "plinth.account.consent": true,
+    "plinth.account.terms_url": "https://harbour.example/terms",
+    "plinth.account.privacy_url": "https://harbour.example/privacy",
+    "plinth.account.support_url": "https://harbour.example/help",
+    "plinth.account.profile_fields": [{ key: "full_name", label: "Name", required: true, max: 80 }],
+  });
+});
+after(() => account?.stop());
+
+async function fill(page, { email, password }, name = "Ann Lee") {
+  await field(page, "Name").fill(name);
+  await field(page, "E-mail").fill(email);
+  await field(page, "Password").fill(password);
+  await field(page, /I agree/).check();
+}
+const submit = (page) => page.getByRole("button", { name: "Create account" }).click();
+const ann = () => ({ ...somebody(), password: "correct horse 1" });
+
+test("somebody signs up, opens the link and is there", async () => {
+  const who = ann();
+  const page = await account.visit("/sign-up?next=%2Faccount%2Fsessions");
+  await heading(page, "Create an account");
+  await look(page, "sign-up");
+  await fill(page, who);
+  await submit(page);
+  await heading(page, "Check your mail");
+  await look(page, "check-email");
+
+  await page.goto((await account.mail(who.email)).link);
+  await heading(page, "Confirm your e-mail");
+  assert.ok(!page.url().includes("token_hash"), page.url());
+  await look(page, "confirm");
+  await page.reload();
+  await page.getByRole("button", { name: "Confirm e-mail" }).click();
+
+  await heading(page, "Devices");
+  const { user_metadata: metadata } = (await account.admin("GET", `/users?filter=${who.email}`)).users[0];
+  assert.equal(metadata.full_name, "Ann Lee");
+});
+
+test("the code of the mail is as good as its link, and sent by itself", async () => {
+  const who = ann();
+  const page = await account.visit("/sign-up");
+  await fill(page, who);
+  await submit(page);
+  await heading(page, "Check your mail");
+  await page.reload();
+  await says(page, who.email);
+
+  const { otp } = await account.mail(who.email);
+  await field(page, "Code from the mail").fill(`${otp.slice(0, 3)} ${otp.slice(3)}`);
+
+  await heading(page, "Profile");
+});
+
+test("mistakes are named, beside their field and in a summary that has the focus", async () => {
+  const page = await account.visit("/sign-up");
+  await field(page, "E-mail").fill("nonsense");
+  await field(page, "Password").fill("short");
+  await submit(page);
+
+  await alerts(page, "Enter a valid e-mail address.");
+  await alerts(page, "Use at least 8 characters.");
+  await alerts(page, "Name is required.");
+  await alerts(page, "Please agree to continue.");
+  assert.ok(await hasFocus(page.getByRole("alert")));
+  assert.match(await page.title(), /^Error: Create an account/);
+  assert.equal(await field(page, "E-mail").getAttribute("aria-invalid"), "true");
+  await look(page, "sign-up-mistakes");
+  await page.getByRole("link", { name: "Use at least 8 characters." }).click();
+  assert.ok(await hasFocus(field(page, "Password")));
+});
+
+test("a password that the server finds weak is refused with its reasons", async () => {
+  const page = await account.visit("/sign-up");
+  await fill(page, { ...ann(), password: "only letters" });
+  await submit(page);
+
+  await alerts(page, "Add the missing kinds of characters.");
+  assert.match(await page.title(), /^Error: Create an account/);
+});
+
+test("an address that is taken looks like any other", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-up");
+  await fill(page, { ...who, password: "correct horse 1" });
+  await submit(page);
+
+  await heading(page, "Check your mail");
+  await says(page, who.email);
+});
+
+test("a wrong code and a used link say so", async () => {
+  const who = ann();
+  const page = await account.visit("/sign-up");
+  await fill(page, who);
+  await submit(page);
+  await heading(page, "Check your mail");
+  const { link, otp } = await account.mail(who.email);
+  await field(page, "Code from the mail").fill(otp === "123456" ? "654321" : "123456");
+  await alerts(page, "Wrong or expired code.");
+
+  await page.goto(link);
+  await page.getByRole("button", { name: "Confirm e-mail" }).click();
+  await heading(page, "Profile");
+  const other = await account.visit(new URL(link).pathname + new URL(link).search);
+  await other.getByRole("button", { name: "Confirm e-mail" }).click();
+  await heading(other, "This link no longer works");
+  await look(other, "confirm-expired");
+  await field(other, "E-mail").fill(who.email);
+  await other.getByRole("button", { name: "Send a new link" }).click();
+  await heading(other, "Check your mail");
+});
+
+test("half a link is no link", async () => {
+  const page = await account.visit("/confirm?type=signup");
+  await heading(page, "This link is incomplete");
+  await look(page, "confirm-malformed");
+});
+
+test("another mail can be asked for, but not at once", async () => {
+  const who = ann();
+  const page = await account.visit("/sign-up");
+  await fill(page, who);
+  await submit(page);
+  await heading(page, "Check your mail");
+  await page.getByRole("button", { name: "Send a new code" }).click();
+
+  const button = page.getByRole("button", { name: /Send a new code in \d+ s/ });
+  await button.waitFor();
+  assert.ok(await button.isDisabled());
+});
+
+test("without a server the form keeps what was typed, and can be sent again", async () => {
+  const who = ann();
+  const page = await account.visit("/sign-up");
+  await heading(page, "Create an account");
+  await fill(page, who);
+  await page.context().setOffline(true);
+  await submit(page);
+  await alerts(page, "We can't reach the server. Check your connection and try again.");
+  assert.equal(await field(page, "E-mail").inputValue(), who.email);
+
+  await page.context().setOffline(false);
+  await page.getByRole("alert").getByRole("button", { name: "Try again" }).click();
+  await heading(page, "Check your mail");
+});
+
+test("whoever has a password that would be refused today is advised, not stopped", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  await signIn(page, who);
+  await heading(page, "Profile");
+  await says(page, "Your password is weaker than we ask for today.");
+  await look(page, "weak-password");
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.reload();
+  await heading(page, "Profile");
+  assert.equal(await page.getByText("Your password is weaker").count(), 0);
+});

@@ -1,0 +1,161 @@
+// The account pages of a running Plinth, people to use them, and a careful look at every screen.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { somebody, startAccounts } from "../../js-clients/support/accounts.mjs";
+import { launchBrowser } from "./chromium.mjs";
+
+const require = createRequire(import.meta.url);
+const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+
+/** Screenshots of every screen, for people to look at. Never part of the repository. */
+const pictures = process.env.PLINTH_SCREENSHOTS ?? join(tmpdir(), "plinth-screenshots");
+
+/** Pages that were built but are not in the program yet. */
+const webDir = process.env.PLINTH_TEST_WEB_DIR;
+
+/**
+ * A Plinth whose account pages are under test.
+ *
+ * @param {Record<string, unknown>} [settings] By path; addresses must be confirmed unless they say so.
+ */
+export async function openAccount(settings = {}) {
+  const plinth = await startAccounts({
+    "auth.email.enable_confirmations": true,
+    ...(webDir ? { "plinth.web_dir": webDir } : {}),
+    ...settings,
+  });
+  // A name and not an address, because passkeys belong to names.
+  const url = plinth.apiUrl.replace("127.0.0.1", "localhost");
+  const browser = await launchBrowser().catch(async (error) => {
+    await plinth.stop();
+    throw error;
+  });
+  const stop = async () => {
+    await browser.close();
+    await plinth.stop();
+  };
+
+  /** A page in a browser of its own: nobody has been there before. */
+  const visit = async (path, options = {}) => {
+    const context = await browser.newContext({ locale: "en-GB", ...options });
+    context.setDefaultTimeout(15_000);
+    const page = await context.newPage();
+    page.on("pageerror", (error) => console.error(`page error at ${page.url()}:`, error));
+    page.on("console", (message) => {
+      if (/Content Security Policy/.test(message.text())) console.error(message.text());
+    });
+    await page.goto(url + path);
+    return page;
+  };
+
+  const admin = async (method, path, body) => {
+    const response = await fetch(`${plinth.apiUrl}/auth/v1/admin${path}`, {
+      method,
+      headers: {
+        apikey: plinth.keys.secret,
+        authorization: `Bearer ${plinth.keys.secret}`,
+        "content-type": "application/json",
+      },
+      body: body && JSON.stringify(body),
+    });
+    assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
+    return response.json();
+  };
+
+  /** Somebody with a confirmed account. */
+  const member = async (name = "ann", more = {}) => {
+    const who = somebody(name);
+    const user = await admin("POST", "/users", { ...who, email_confirm: true, ...more });
+    return { ...who, id: user.id };
+  };
+
+  /** The same, signed in on a page. */
+  const enter = async (path = "/account", more = {}) => {
+    const who = await member("ann", more);
+    const page = await visit("/sign-in");
+    await signIn(page, who);
+    await heading(page, "Profile");
+    if (path !== "/account") await page.goto(url + path);
+    return { who, page };
+  };
+
+  /** Link and code of the newest mail to somebody. */
+  const mail = async (address) => {
+    const { links, otp, ...rest } = await plinth.mailTo(address);
+    return { ...rest, otp, link: links.find((link) => link.includes("/confirm?")) };
+  };
+
+  return { plinth, url, browser, visit, member, enter, admin, mail, stop };
+}
+
+export async function signIn(page, { email, password }) {
+  await field(page, "E-mail").fill(email);
+  await field(page, "Password").fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+/** An input by its label; forms and buttons may bear the same name. */
+export const field = (where, label) => where.locator("input").and(where.getByLabel(label));
+
+/** Waits for a page by its one heading. */
+export async function heading(page, name) {
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+/** Waits for a text. */
+export const says = (page, text) => page.getByText(text).first().waitFor();
+
+/** Waits for an error, wherever on the page it stands. */
+export const alerts = (page, text) => page.getByRole("alert").filter({ hasText: text }).first().waitFor();
+
+/** Whether the focus is on something. */
+export const hasFocus = (locator) => locator.evaluate((element) => element === document.activeElement);
+
+/** Looks at a screen: accessible in light and dark, nothing cut off at 320 px, pictures kept. */
+export async function look(page, name) {
+  await mkdir(pictures, { recursive: true });
+  const before = page.viewportSize();
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: width === 320 ? 640 : 800 });
+      await drawn(page);
+      await audit(page, `${name}, ${colorScheme}, ${width} px`);
+      const path = join(pictures, `${name}-${colorScheme}-${width}.png`);
+      await page.screenshot({ path, fullPage: true });
+    }
+  }
+  await page.setViewportSize(before);
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** New colours and sizes are on the screen. */
+const drawn = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((resolve) =>
+        requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))),
+      ),
+  );
+
+async function audit(page, where) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    }),
+  );
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+  assert.deepEqual(told, [], where);
+  const overflow = await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth - clientWidth;
+  });
+  assert.ok(overflow <= 0, `${where}: ${overflow} px too wide`);
+}

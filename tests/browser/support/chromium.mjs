@@ -1,0 +1,41 @@
+// The browser of these tests: the system's own; nothing is downloaded.
+
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+import { chromium } from "playwright-core";
+
+const executablePath = process.env.PATH.split(delimiter)
+  .map((folder) => join(folder, "chromium"))
+  .find((file) => existsSync(file));
+const args = [
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-gpu",
+  "--disable-sync",
+  "--no-first-run",
+  "--no-sandbox",
+];
+
+export const launchBrowser = () => chromium.launch({ executablePath, args });
+
+/** A device that keeps keys, with somebody who touches it whenever it asks. */
+export async function addAuthenticator(tab, kind = "passkeys") {
+  const isPlatform = kind === "passkeys";
+  const cdp = await tab.context().newCDPSession(tab);
+  await cdp.send("WebAuthn.enable");
+  const { authenticatorId } = await cdp.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: isPlatform ? "internal" : "usb",
+      hasResidentKey: isPlatform,
+      hasUserVerification: isPlatform,
+      isUserVerified: isPlatform,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    credentials: async () => (await cdp.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    remove: () => cdp.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId }),
+  };
+}

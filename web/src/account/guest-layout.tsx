@@ -1,0 +1,110 @@
+import { type ReactNode, useState } from "react";
+
+import { PageHeading } from "../components/page-heading";
+import { LoadError, Skeleton } from "../components/states";
+import { captchaId } from "../lib/captcha";
+import { settings } from "../lib/settings";
+import { usePageTitle } from "../lib/use-page-title";
+
+type Props = {
+  title: string;
+  lead?: ReactNode;
+  hasError?: boolean;
+  /** Whether the heading takes the focus; not where a field does. */
+  takesFocus?: boolean;
+  /** Below the card: where else one might want to go. */
+  foot?: ReactNode;
+  children?: ReactNode;
+};
+
+/** One card in the middle of a calm page. */
+export function GuestPage({ title, lead, hasError = false, takesFocus, foot, children }: Props) {
+  usePageTitle(title, hasError);
+  return (
+    <Frame>
+      <div className="rounded-lg border border-line bg-surface p-6 shadow-card sm:p-8">
+        <div className="mb-6 grid gap-2">
+          <PageHeading takesFocus={takesFocus}>{title}</PageHeading>
+          {lead && <div className="text-soft">{lead}</div>}
+        </div>
+        <div className="grid gap-5">{children}</div>
+        {settings.captcha && <div id={captchaId} className="mt-5 empty:hidden" />}
+      </div>
+      {foot && <div className="mt-6 text-center text-sm text-soft">{foot}</div>}
+    </Frame>
+  );
+}
+
+/** The same frame while nothing is known yet. */
+export function GuestSkeleton() {
+  return (
+    <Frame>
+      <div className="rounded-lg border border-line bg-surface p-6 shadow-card sm:p-8">
+        <Skeleton label="Loading" lines={6} />
+      </div>
+    </Frame>
+  );
+}
+
+export function GuestLoadError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <GuestPage title="Something went wrong" hasError>
+      <LoadError error={error} onRetry={onRetry} />
+    </GuestPage>
+  );
+}
+
+function Frame({ children }: { children: ReactNode }) {
+  return (
+    <div className="flex min-h-dvh flex-col px-4 py-8 sm:py-12">
+      <header className="mb-8 flex justify-center">
+        <Brand />
+      </header>
+      <main className="mx-auto w-full max-w-[26.5rem] flex-1">{children}</main>
+      <Links />
+    </div>
+  );
+}
+
+export function Brand() {
+  const { logo, title } = settings;
+  const [isMissing, setMissing] = useState(false);
+  if (logo && !isMissing) {
+    return (
+      <img src={logo} alt={title} onError={() => setMissing(true)} className="h-9 max-w-48 object-contain" />
+    );
+  }
+  return (
+    <p className="flex min-w-0 items-center gap-2.5 text-lg font-semibold tracking-tight">
+      <span
+        aria-hidden
+        className="grid size-8 shrink-0 place-items-center rounded-md bg-accent text-sm text-on-accent"
+      >
+        {title.slice(0, 1).toUpperCase()}
+      </span>
+      <span className="truncate">{title}</span>
+    </p>
+  );
+}
+
+export function Links() {
+  const links = [
+    ["Support", settings.supportUrl],
+    ["Terms", settings.termsUrl],
+    ["Privacy", settings.privacyUrl],
+  ].filter((entry): entry is [string, string] => !!entry[1]);
+  if (links.length === 0) return null;
+  return (
+    <footer className="mt-10">
+      <ul className="flex flex-wrap justify-center gap-x-6 gap-y-2 text-sm text-soft">
+        {links.map(([label, url]) => (
+          <li key={label}>
+            <a href={url} className="inline-block py-1 underline-offset-4 hover:text-text hover:underline">
+              {label}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </footer>
+  );
+}

@@ -1,0 +1,167 @@
+import type { User, UserIdentity } from "@supabase/auth-js";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { Button } from "../../components/button";
+import { Card, Row, rowsClass } from "../../components/card";
+import { ConfirmDialog } from "../../components/confirm-dialog";
+import { Notice } from "../../components/notice";
+import { LoadError, Skeleton } from "../../components/states";
+import { Time } from "../../components/time";
+import { toast } from "../../components/toast";
+import { ProviderButtons } from "../../features/providers/provider-buttons";
+import { ProviderMark } from "../../features/providers/provider-mark";
+import { useStepUp } from "../../features/step-up/step-up";
+import { auth } from "../../lib/auth-client";
+import { done, toFailure } from "../../lib/failure";
+import { enabledProviders, providerName, scopesFor } from "../../lib/methods";
+import { carried } from "../../lib/navigation";
+import { pageUrl, settings } from "../../lib/settings";
+import { useMethods } from "../../lib/use-methods";
+import { userQuery } from "../../lib/user";
+import { AccountPage } from "../account-layout";
+
+const labelOf = ({ provider }: UserIdentity) =>
+  provider === "email" ? "E-mail and password" : provider === "phone" ? "Phone" : providerName(provider);
+
+function accountOf({ identity_data: data }: UserIdentity): string {
+  const text = data?.["email"] ?? data?.["full_name"] ?? data?.["name"] ?? data?.["phone"];
+  return typeof text === "string" ? text : "";
+}
+
+export function Identities() {
+  const user = useQuery(userQuery);
+  const { notice } = carried();
+  return (
+    <AccountPage
+      title="Connected accounts"
+      lead="The ways you can sign in to this account."
+      hasError={!!notice || user.isError}
+    >
+      {notice && (
+        <Notice tone="danger" role="alert">
+          {notice}
+        </Notice>
+      )}
+      <Content query={user} />
+    </AccountPage>
+  );
+}
+
+function Content({ query }: { query: ReturnType<typeof useQuery<User>> }) {
+  if (query.isPending) return <Skeleton label="Loading your connected accounts" />;
+  if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
+  const identities = query.data.identities ?? [];
+  return (
+    <>
+      <Card>
+        <ul aria-label="Connected accounts" className={rowsClass}>
+          {identities.map((identity) => (
+            <Identity
+              key={identity.identity_id}
+              identity={identity}
+              user={query.data}
+              isOnly={identities.length === 1}
+            />
+          ))}
+        </ul>
+        {identities.length === 1 && (
+          <p className="text-sm text-soft" id="only-identity">
+            This is your only way to sign in. Add another way to sign in first to be able to disconnect it.
+          </p>
+        )}
+      </Card>
+      {settings.manualLinking && <Available taken={identities.map(({ provider }) => provider)} />}
+    </>
+  );
+}
+
+type IdentityProps = { identity: UserIdentity; user: User; isOnly: boolean };
+
+function Identity({ identity, user, isOnly }: IdentityProps) {
+  const cache = useQueryClient();
+  const guarded = useStepUp();
+  const [isAsking, setAsking] = useState(false);
+  const label = labelOf(identity);
+  const isPrimary = identity.identity_data?.["email"] === user.email;
+  const unlink = async () => {
+    try {
+      await guarded(() => done(auth.unlinkIdentity(identity)));
+    } catch (error) {
+      if (toFailure(error).code !== "identity_not_found") throw error;
+    }
+    await auth.refreshSession();
+    await cache.invalidateQueries(userQuery);
+    toast(`${label} is disconnected.`);
+  };
+  return (
+    <Row
+      icon={<ProviderMark provider={identity.provider} />}
+      title={label}
+      details={
+        <>
+          {accountOf(identity)}
+          {identity.created_at && (
+            <>
+              {" · Connected "}
+              <Time at={identity.created_at} form="day" />
+            </>
+          )}
+          {identity.last_sign_in_at && (
+            <>
+              {" · Used "}
+              <Time at={identity.last_sign_in_at} />
+            </>
+          )}
+        </>
+      }
+      action={
+        <>
+          <Button
+            variant="secondary"
+            size="sm"
+            aria-label={`Disconnect ${label}`}
+            aria-describedby={isOnly ? "only-identity" : undefined}
+            disabled={isOnly}
+            onClick={() => setAsking(true)}
+          >
+            Disconnect
+          </Button>
+          {isAsking && (
+            <ConfirmDialog
+              title={`Disconnect ${label}?`}
+              action="Disconnect"
+              busyLabel="Disconnecting…"
+              onConfirm={unlink}
+              onClose={() => setAsking(false)}
+            >
+              <p>You won't be able to sign in with it any more.</p>
+              {isPrimary && <p>It provides the e-mail address of this account, {user.email}.</p>}
+            </ConfirmDialog>
+          )}
+        </>
+      }
+    />
+  );
+}
+
+function Available({ taken }: { taken: string[] }) {
+  const { methods, error, retry } = useMethods();
+  if (error) return <LoadError error={error} onRetry={retry} />;
+  if (!methods) return <Skeleton label="Loading what can be connected" />;
+  const providers = enabledProviders(methods).filter((provider) => !taken.includes(provider));
+  if (providers.length === 0) return null;
+  const connect = async (provider: string) => {
+    const next = encodeURIComponent(`${settings.mount}/account/identities`);
+    const redirectTo = pageUrl(`/callback?linked=${provider}&next=${next}`);
+    const options = { redirectTo, ...scopesFor(provider) };
+    await done(auth.linkIdentity({ provider: provider as "github", options }));
+    // The browser is leaving.
+    await new Promise(() => {});
+  };
+  return (
+    <Card title="Connect another" lead="Sign in with any of them from then on.">
+      <ProviderButtons providers={providers} verb="Connect" onChoose={connect} />
+    </Card>
+  );
+}

@@ -1,0 +1,162 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { Button, buttonClass } from "../../components/button";
+import { Card } from "../../components/card";
+import { CopyButton } from "../../components/copy-button";
+import { TextField } from "../../components/field";
+import { Form } from "../../components/form";
+import { TextLink } from "../../components/text-link";
+import { toast } from "../../components/toast";
+import { AppCode } from "../../features/step-up/app-code";
+import { useStepUp } from "../../features/step-up/step-up";
+import { auth } from "../../lib/auth-client";
+import { done } from "../../lib/failure";
+import { useGo } from "../../lib/navigation";
+import { useSession } from "../../lib/session";
+import { settings } from "../../lib/settings";
+import { useAction } from "../../lib/use-action";
+import { useForm } from "../../lib/use-form";
+import { userQuery } from "../../lib/user";
+import { AccountPage } from "../account-layout";
+
+type Enrolled = {
+  id: string;
+  friendly_name?: string;
+  totp: { qr_code: string; secret: string; uri: string };
+};
+
+/** `/account/security/totp/new`: a name, then the picture for the app, then its first code. */
+export function NewTotp() {
+  const [enrolled, setEnrolled] = useState<Enrolled | null>(null);
+  const [isDone, setDone] = useState(false);
+  if (isDone) return <Done />;
+  return (
+    <AccountPage title="Set up an authenticator app">
+      {enrolled ? (
+        <Scan enrolled={enrolled} onDone={() => setDone(true)} />
+      ) : (
+        <Name onEnrolled={setEnrolled} />
+      )}
+    </AccountPage>
+  );
+}
+
+type NameProps = { onEnrolled: (enrolled: Enrolled) => void };
+
+function Name({ onEnrolled }: NameProps) {
+  const guarded = useStepUp();
+  const form = useForm({
+    values: { name: "Authenticator app" },
+    checks: { name: (name) => (name.trim() ? undefined : "Give it a name.") },
+    submit: async ({ name }) => {
+      const friendlyName = name.trim();
+      const issuer = settings.title;
+      onEnrolled(await guarded(() => done(auth.mfa.enroll({ factorType: "totp", friendlyName, issuer }))));
+    },
+  });
+  return (
+    <Card title="1. Give it a name" lead="So that you can tell your devices apart later.">
+      <Form form={form} label="Name of the app">
+        <TextField {...form.field("name")} label="Name" maxLength={60} />
+        <div className="flex flex-wrap gap-3">
+          <Button type="submit" isBusy={form.isBusy} busyLabel="Preparing…">
+            Continue
+          </Button>
+          <TextLinkButton href="/account/security">Cancel</TextLinkButton>
+        </div>
+      </Form>
+    </Card>
+  );
+}
+
+function TextLinkButton({ href, children }: { href: string; children: string }) {
+  return (
+    <span className="flex min-h-target items-center px-2">
+      <TextLink href={href}>{children}</TextLink>
+    </span>
+  );
+}
+
+type ScanProps = { enrolled: Enrolled; onDone: () => void };
+
+function Scan({ enrolled, onDone }: ScanProps) {
+  const go = useGo();
+  const cache = useQueryClient();
+  const session = useSession();
+  const { qr_code: picture, secret, uri } = enrolled.totp;
+  const cancel = useAction(async () => {
+    await done(auth.mfa.unenroll({ factorId: enrolled.id }));
+    await cache.invalidateQueries(userQuery);
+    go.to("/account/security");
+  });
+  return (
+    <>
+      <Card
+        title="2. Scan the picture"
+        lead="Open your authenticator app, add an account and point the camera here."
+      >
+        <div className="flex flex-wrap gap-6">
+          <img
+            src={picture}
+            alt="QR code for your authenticator app"
+            className="size-48 shrink-0 rounded-md border border-line bg-white p-2"
+          />
+          <div className="grid min-w-0 flex-1 basis-56 content-start gap-3">
+            <p className="text-sm text-soft">
+              Can't scan it? Type this key into the app for {session?.user.email ?? "your account"} at{" "}
+              {settings.title}:
+            </p>
+            <code className="rounded-md bg-sunk px-3 py-2 font-mono text-sm leading-relaxed break-words">
+              {secret.replace(/(.{4})(?=.)/g, "$1 ")}
+            </code>
+            <div className="flex flex-wrap items-center gap-3">
+              <CopyButton text={secret} label="Copy the key" />
+              <a href={uri} className={buttonClass("quiet", "text")}>
+                Open in authenticator
+              </a>
+            </div>
+          </div>
+        </div>
+      </Card>
+      <Card title="3. Type the code" lead="The app now shows six digits for this account.">
+        <AppCode
+          factor={{ id: enrolled.id }}
+          submitLabel="Turn on"
+          onDone={() => {
+            void cache.invalidateQueries(userQuery);
+            toast("Two-step verification is on.");
+            onDone();
+          }}
+        />
+        <div>
+          <Button
+            variant="quiet"
+            size="text"
+            isBusy={cancel.isBusy}
+            busyLabel="Cancelling…"
+            onClick={() => void cancel.run()}
+          >
+            Cancel
+          </Button>
+        </div>
+      </Card>
+    </>
+  );
+}
+
+function Done() {
+  return (
+    <AccountPage title="Two-step verification is on">
+      <Card>
+        <p className="text-soft">
+          From now on, signing in asks for a code of your app. Devices that were signed in with your password
+          alone have been signed out.
+        </p>
+        <p className="flex flex-wrap gap-x-6 gap-y-2">
+          <TextLink href="/account/security">See your second steps, or add another</TextLink>
+        </p>
+      </Card>
+    </AccountPage>
+  );
+}

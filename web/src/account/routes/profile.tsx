@@ -1,0 +1,112 @@
+import type { User } from "@supabase/auth-js";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+
+import { Badge, Card } from "../../components/card";
+import { CopyButton } from "../../components/copy-button";
+import { Notice } from "../../components/notice";
+import { LoadError, Skeleton } from "../../components/states";
+import { TextLink } from "../../components/text-link";
+import { Time } from "../../components/time";
+import { initialsOf, nameOf, pictureOf } from "../../features/profile/person";
+import { ProfileForm } from "../../features/profile/profile-form";
+import { carried } from "../../lib/navigation";
+import { userQuery } from "../../lib/user";
+import { AccountPage } from "../account-layout";
+
+export function Profile() {
+  const user = useQuery(userQuery);
+  const { notice } = carried();
+  return (
+    <AccountPage title="Profile" lead="What this service knows about you.">
+      {notice && (
+        <Notice tone="good" role="status">
+          {notice}
+        </Notice>
+      )}
+      <Content query={user} />
+    </AccountPage>
+  );
+}
+
+type ContentProps = { query: ReturnType<typeof useQuery<User>> };
+
+function Content({ query }: ContentProps) {
+  if (query.isPending) return <Skeleton label="Loading your profile" lines={6} />;
+  if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
+  const user = query.data;
+  return (
+    <>
+      <Card>
+        <div className="flex flex-wrap items-center gap-4">
+          <Picture user={user} />
+          <div className="grid min-w-0 gap-0.5">
+            <p className="text-lg font-semibold break-words">{nameOf(user) || "No name yet"}</p>
+            <p className="text-soft">{user.email || user.phone}</p>
+          </div>
+        </div>
+      </Card>
+      <Card
+        title="Your details"
+        lead={nameOf(user) ? undefined : "Add your name, so that people recognise you."}
+      >
+        <ProfileForm key={user.id} user={user} />
+      </Card>
+      <Card title="Account">
+        <dl className="grid gap-4">
+          <Entry name="E-mail" action={<TextLink href="/account/email">Change</TextLink>}>
+            <span className="flex flex-wrap items-center gap-2">
+              {user.email || "None"}
+              {user.email &&
+                (user.email_confirmed_at ? (
+                  <Badge tone="good">Verified</Badge>
+                ) : (
+                  <Badge tone="warn">Not verified</Badge>
+                ))}
+            </span>
+            {user.new_email && (
+              <p className="text-sm text-soft">Waiting for a confirmation of {user.new_email}.</p>
+            )}
+          </Entry>
+          {user.phone && <Entry name="Phone">+{user.phone.replace(/^\+/, "")}</Entry>}
+          <Entry name="Member since">
+            <Time at={user.created_at} form="day" />
+          </Entry>
+          {user.last_sign_in_at && (
+            <Entry name="Last sign-in">
+              <Time at={user.last_sign_in_at} form="exact" />
+            </Entry>
+          )}
+          <Entry name="User ID" action={<CopyButton text={user.id} label="Copy user ID" />}>
+            <code className="font-mono text-sm">{user.id}</code>
+          </Entry>
+        </dl>
+      </Card>
+    </>
+  );
+}
+
+function Picture({ user }: { user: User }) {
+  const picture = pictureOf(user);
+  if (picture) return <img src={picture} alt="" className="size-16 rounded-full object-cover" />;
+  return (
+    <span
+      aria-hidden
+      className="grid size-16 place-items-center rounded-full bg-sunk text-xl font-semibold text-soft"
+    >
+      {initialsOf(user)}
+    </span>
+  );
+}
+
+type EntryProps = { name: string; action?: ReactNode; children: ReactNode };
+
+function Entry({ name, action, children }: EntryProps) {
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 border-b border-line pb-4 last:border-0 last:pb-0">
+      <dt className="text-sm text-soft">{name}</dt>
+      <dd className="col-start-1">{children}</dd>
+      {action && <dd className="col-start-2 row-span-2 row-start-1 text-sm">{action}</dd>}
+    </div>
+  );
+}

@@ -1,0 +1,189 @@
+import { useSearch } from "wouter";
+
+import { Button } from "../../components/button";
+import { EmailField } from "../../components/field";
+import { Form } from "../../components/form";
+import { NewPasswordField } from "../../components/new-password-field";
+import { TextLink } from "../../components/text-link";
+import { toast } from "../../components/toast";
+import { CodeForm } from "../../features/code/code-form";
+import { Challenge } from "../../features/step-up/challenge";
+import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
+import { done } from "../../lib/failure";
+import { takeDestination } from "../../lib/leaving";
+import { carried, useGo } from "../../lib/navigation";
+import { keepNext } from "../../lib/next";
+import { endRecovery, isRecovering, needsSecondStep, useSession } from "../../lib/session";
+import { pageUrl, settings } from "../../lib/settings";
+import { signOut } from "../../lib/sign-out";
+import { useAction } from "../../lib/use-action";
+import { useForm } from "../../lib/use-form";
+import { checkEmail, checkNewPassword } from "../../lib/validation";
+import { Guest } from "../guards";
+import { GuestPage, GuestSkeleton } from "../guest-layout";
+
+async function sendReset(email: string) {
+  const options = { redirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
+  return done(auth.resetPasswordForEmail(email, options));
+}
+
+export function ForgotPassword() {
+  return (
+    <Guest>
+      <ForgotPage />
+    </Guest>
+  );
+}
+
+function ForgotPage() {
+  const go = useGo();
+  const search = useSearch();
+  const form = useForm({
+    values: { email: carried().email ?? "" },
+    screen: "email",
+    checks: { email: checkEmail },
+    submit: async ({ email }) => {
+      await sendReset(email.trim());
+      go.to("/forgot-password/sent", { email: email.trim() });
+    },
+  });
+  return (
+    <GuestPage
+      title="Forgot your password?"
+      lead="Tell us your e-mail address, and we'll send you a link to choose a new one."
+      foot={<TextLink href={keepNext("/sign-in", search)}>Back to sign-in</TextLink>}
+    >
+      <Form form={form} label="Reset your password">
+        <EmailField {...form.field("email")} />
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…" className="w-full">
+          Send reset link
+        </Button>
+      </Form>
+    </GuestPage>
+  );
+}
+
+/** `/forgot-password/sent`: the same for every address (U4). */
+export function ForgotSent() {
+  return (
+    <Guest>
+      <SentPage />
+    </Guest>
+  );
+}
+
+function SentPage() {
+  const search = useSearch();
+  const { email } = carried();
+  const back = (
+    <TextLink href={keepNext("/forgot-password", search)} state={{ email }}>
+      Use another address
+    </TextLink>
+  );
+  if (!email)
+    return <GuestPage title="Check your mail" lead="If an account exists, we sent a link." foot={back} />;
+  return (
+    <GuestPage
+      title="Check your mail"
+      lead={
+        <>
+          If an account exists for <strong className="font-medium text-text">{email}</strong>, we sent a link
+          and a code to reset its password.
+        </>
+      }
+      takesFocus={false}
+      foot={back}
+    >
+      <CodeForm
+        label="Code from the mail"
+        length={settings.email.codeLength}
+        onResend={() => sendReset(email)}
+        // The event of a recovery takes the page along (lib/session.ts).
+        onVerify={async (token) => void (await done(auth.verifyOtp({ type: "recovery", email, token })))}
+      />
+    </GuestPage>
+  );
+}
+
+/** `/reset-password`: for those who came with a reset link or an invitation. */
+export function ResetPassword() {
+  const session = useSession();
+  if (session === undefined) return <GuestSkeleton />;
+  if (!session || !isRecovering(session)) {
+    return (
+      <GuestPage title="This page needs a reset link." lead="Ask for one, and open it from your mail.">
+        <TextLink href={session ? "/account/password" : "/forgot-password"}>
+          {session ? "Change your password instead" : "Reset your password"}
+        </TextLink>
+      </GuestPage>
+    );
+  }
+  if (needsSecondStep(session)) {
+    return (
+      <GuestPage
+        title="One more step"
+        lead="Confirm that it's you before you choose a new password."
+        takesFocus={false}
+      >
+        <Challenge onDone={() => {}} />
+      </GuestPage>
+    );
+  }
+  return <NewPassword email={session.user.email ?? ""} />;
+}
+
+function NewPassword({ email }: { email: string }) {
+  const go = useGo();
+  const form = useForm({
+    values: { password: "" },
+    screen: "password",
+    checks: { password: (value) => checkNewPassword(value, settings.password.minLength) },
+    submit: async ({ password }) => {
+      await done(auth.updateUser({ password }));
+      endRecovery();
+      toast("Password changed. Your other devices were signed out.");
+      go.replace("/account");
+    },
+  });
+  const leave = useAction(async () => {
+    endRecovery();
+    await signOut();
+    takeDestination();
+    go.replace("/signed-out");
+  });
+  const keep = () => {
+    endRecovery();
+    go.replace("/account");
+  };
+  return (
+    <GuestPage
+      title="Choose a password"
+      lead={email && <>For {email}. Your other devices will be signed out.</>}
+      foot={
+        <div className="flex flex-wrap justify-center gap-x-6">
+          <Button variant="quiet" onClick={keep}>
+            Keep current password
+          </Button>
+          <Button
+            variant="quiet"
+            isBusy={leave.isBusy}
+            busyLabel="Signing out…"
+            onClick={() => void leave.run()}
+          >
+            Sign out
+          </Button>
+        </div>
+      }
+    >
+      <Form form={form} label="Choose a password">
+        {/* Password managers want to know whose password this is. */}
+        <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+        <NewPasswordField {...form.field("password")} label="New password" />
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…" className="w-full">
+          Save password
+        </Button>
+      </Form>
+    </GuestPage>
+  );
+}

@@ -1,0 +1,157 @@
+import { useState } from "react";
+import { useSearch } from "wouter";
+
+import { Button } from "../../components/button";
+import { EmailField } from "../../components/field";
+import { Form } from "../../components/form";
+import { PhoneField } from "../../components/phone-field";
+import { TextLink } from "../../components/text-link";
+import { CodeForm } from "../../features/code/code-form";
+import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
+import { done, toFailure } from "../../lib/failure";
+import { rememberMethod } from "../../lib/last-method";
+import type { Methods } from "../../lib/methods";
+import { carried } from "../../lib/navigation";
+import { keepNext } from "../../lib/next";
+import { pageUrl, settings } from "../../lib/settings";
+import { useForm } from "../../lib/use-form";
+import { useMethods } from "../../lib/use-methods";
+import { checkEmail, checkPhone, plainPhone } from "../../lib/validation";
+import { Guest } from "../guards";
+import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
+
+type Target = { email: string } | { phone: string };
+
+export function SignInCode() {
+  const { methods, error, retry } = useMethods();
+  if (error) return <GuestLoadError error={error} onRetry={retry} />;
+  return <Guest>{methods ? <Steps methods={methods} /> : <GuestSkeleton />}</Guest>;
+}
+
+function Steps({ methods }: { methods: Methods }) {
+  const search = useSearch();
+  const [target, setTarget] = useState<Target | null>(null);
+  const [last, setLast] = useState<Target>({ email: carried().email ?? "" });
+  const hasEmail = methods.external["email"] === true && settings.email.magicLink;
+  const hasPhone = methods.external["phone"] === true;
+
+  const send = async (to: Target) => {
+    const options = {
+      shouldCreateUser: !methods.disable_signup,
+      emailRedirectTo: pageUrl(keepNext("/confirm", search)),
+      ...(await captchaOption()),
+    };
+    try {
+      await done(auth.signInWithOtp({ ...to, options }));
+    } catch (error) {
+      // Whether there is such an account must not be told apart from whether there was a mail (U4).
+      const hides = ["otp_disabled", "signup_disabled", "user_not_found"];
+      if (!hides.includes(toFailure(error).code)) throw error;
+    }
+  };
+  if (target) {
+    const change = () => {
+      setLast(target);
+      setTarget(null);
+    };
+    return <CodeStep target={target} onResend={() => send(target)} onChange={change} />;
+  }
+  return (
+    <AddressStep
+      initial={last}
+      hasEmail={hasEmail}
+      hasPhone={hasPhone}
+      onSend={async (to) => {
+        await send(to);
+        setTarget(to);
+      }}
+    />
+  );
+}
+
+type AddressProps = {
+  initial: Target;
+  hasEmail: boolean;
+  hasPhone: boolean;
+  onSend: (to: Target) => Promise<void>;
+};
+
+function AddressStep({ initial, hasEmail, hasPhone, onSend }: AddressProps) {
+  const search = useSearch();
+  const [byPhone, setByPhone] = useState("phone" in initial || !hasEmail);
+  const form = useForm({
+    values: {
+      email: "email" in initial ? initial.email : "",
+      phone: "phone" in initial ? initial.phone : "",
+    },
+    screen: byPhone ? "phone" : "email",
+    checks: byPhone ? { phone: checkPhone } : { email: checkEmail },
+    submit: async ({ email, phone }) => {
+      await onSend(byPhone ? { phone: plainPhone(phone) } : { email: email.trim() });
+    },
+  });
+  return (
+    <GuestPage
+      title="Sign in with a code"
+      lead={
+        byPhone ? "We'll send a code to your phone." : "We'll send a link and a code to your e-mail address."
+      }
+      foot={<TextLink href={keepNext("/sign-in", search)}>Use another way to sign in</TextLink>}
+    >
+      <Form form={form} label="Where to send the code">
+        {byPhone ? <PhoneField {...form.field("phone")} /> : <EmailField {...form.field("email")} />}
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…" className="w-full">
+          Send code
+        </Button>
+      </Form>
+      {hasEmail && hasPhone && (
+        <Button variant="quiet" onClick={() => setByPhone(!byPhone)}>
+          {byPhone ? "Use my e-mail address instead" : "Use my phone instead"}
+        </Button>
+      )}
+    </GuestPage>
+  );
+}
+
+type CodeProps = { target: Target; onResend: () => Promise<void>; onChange: () => void };
+
+function CodeStep({ target, onResend, onChange }: CodeProps) {
+  const isPhone = "phone" in target;
+  const address = isPhone ? target.phone : target.email;
+  const what = isPhone ? "a code" : `a link and a ${settings.email.codeLength}-digit code`;
+  return (
+    <GuestPage
+      title={isPhone ? "Check your phone" : "Check your mail"}
+      lead={
+        <>
+          If an account exists, we sent {what} to <strong className="font-medium text-text">{address}</strong>
+          .
+        </>
+      }
+      takesFocus={false}
+      foot={
+        <Button variant="quiet" onClick={onChange}>
+          Use another {isPhone ? "number" : "address"}
+        </Button>
+      }
+    >
+      <CodeForm
+        label="Code"
+        length={isPhone ? 6 : settings.email.codeLength}
+        submitLabel="Sign in"
+        onResend={onResend}
+        onVerify={async (token) => {
+          await done(
+            auth.verifyOtp(
+              "phone" in target
+                ? { type: "sms", phone: target.phone, token }
+                : { type: "email", email: target.email, token },
+            ),
+          );
+          rememberMethod("code");
+        }}
+      />
+    </GuestPage>
+  );
+}

@@ -1,0 +1,129 @@
+import { useSearch } from "wouter";
+
+import { Divider, TextLink } from "../../components/text-link";
+import { CodeForm } from "../../features/code/code-form";
+import { ProviderButtons } from "../../features/providers/provider-buttons";
+import { SignUpForm } from "../../features/sign-up/sign-up-form";
+import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
+import { done } from "../../lib/failure";
+import { enabledProviders, type Methods } from "../../lib/methods";
+import { carried, useGo } from "../../lib/navigation";
+import { keepNext } from "../../lib/next";
+import { useSession } from "../../lib/session";
+import { pageUrl, settings } from "../../lib/settings";
+import { useMethods } from "../../lib/use-methods";
+import { Guest } from "../guards";
+import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
+import { leaveFor } from "./sign-in";
+
+export function SignUp() {
+  const { methods, error, retry } = useMethods();
+  if (error) return <GuestLoadError error={error} onRetry={retry} />;
+  return <Guest>{methods ? <Page methods={methods} /> : <GuestSkeleton />}</Guest>;
+}
+
+function Page({ methods }: { methods: Methods }) {
+  const search = useSearch();
+  const go = useGo();
+  const session = useSession();
+  const isUpgrade = session?.user.is_anonymous === true;
+  const providers = isUpgrade ? [] : enabledProviders(methods);
+  const link = (path: string) => keepNext(path, search);
+  const signIn = (
+    <>
+      Already have an account? <TextLink href={link("/sign-in")}>Sign in</TextLink>
+    </>
+  );
+  if (methods.disable_signup) return <GuestPage title="Sign-ups are closed." foot={signIn} />;
+
+  return (
+    <GuestPage
+      title={isUpgrade ? "Keep your account" : "Create an account"}
+      lead={isUpgrade && "Add an e-mail address, so that you can come back to what you have here."}
+      foot={signIn}
+    >
+      {providers.length > 0 && (
+        <>
+          <ProviderButtons
+            providers={providers}
+            verb="Continue with"
+            onChoose={(name) => leaveFor(name, search)}
+          />
+          {methods.external["email"] && <Divider>or</Divider>}
+        </>
+      )}
+      {methods.external["email"] && (
+        <SignUpForm
+          email={carried().email ?? ""}
+          isUpgrade={isUpgrade}
+          next={keepNext("", search)}
+          signInHref={link("/sign-in")}
+          forgotHref={link("/forgot-password")}
+          onSent={(email, kind) => go.to("/sign-up/check-email", { email, kind })}
+        />
+      )}
+    </GuestPage>
+  );
+}
+
+/** `/sign-up/check-email`: the same whether or not the address had an account (U4). */
+export function CheckEmail() {
+  return (
+    <Guest>
+      <CheckEmailPage />
+    </Guest>
+  );
+}
+
+function CheckEmailPage() {
+  const search = useSearch();
+  const go = useGo();
+  const { email, kind } = carried();
+  const isUpgrade = kind === "email_change";
+  const back = (
+    <TextLink href={keepNext("/sign-up", search)} state={{ email }}>
+      Wrong address?
+    </TextLink>
+  );
+  if (!email) {
+    return (
+      <GuestPage title="Check your mail" lead="We sent you a link. Open it to confirm your e-mail address.">
+        <p className="text-sm">{back}</p>
+      </GuestPage>
+    );
+  }
+  const emailRedirectTo = pageUrl(keepNext("/confirm", search));
+  return (
+    <GuestPage
+      title="Check your mail"
+      lead={
+        <>
+          We sent a link and a code to <strong className="font-medium text-text">{email}</strong>. Open the
+          link, or type the code here.
+        </>
+      }
+      takesFocus={false}
+      foot={back}
+    >
+      <CodeForm
+        label="Code from the mail"
+        length={settings.email.codeLength}
+        submitLabel="Confirm e-mail"
+        onVerify={async (token) => {
+          await done(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
+          if (isUpgrade) go.replace("/account/password");
+        }}
+        onResend={async () => {
+          const options = { emailRedirectTo, ...(await captchaOption()) };
+          return done(auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options }));
+        }}
+      />
+      <p className="text-sm">
+        <a className="font-medium underline decoration-line-strong underline-offset-4" href="mailto:">
+          Open mail app
+        </a>
+      </p>
+    </GuestPage>
+  );
+}

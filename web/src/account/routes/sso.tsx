@@ -1,0 +1,51 @@
+import { useSearch } from "wouter";
+
+import { Button } from "../../components/button";
+import { EmailField } from "../../components/field";
+import { Form } from "../../components/form";
+import { TextLink } from "../../components/text-link";
+import { auth } from "../../lib/auth-client";
+import { done } from "../../lib/failure";
+import { carried } from "../../lib/navigation";
+import { keepNext } from "../../lib/next";
+import { pageUrl } from "../../lib/settings";
+import { useForm } from "../../lib/use-form";
+import { checkEmail } from "../../lib/validation";
+import { Guest } from "../guards";
+import { GuestPage } from "../guest-layout";
+
+export function Sso() {
+  return (
+    <Guest>
+      <Page />
+    </Guest>
+  );
+}
+
+function Page() {
+  const search = useSearch();
+  const form = useForm({
+    values: { email: carried().email ?? "" },
+    checks: { email: checkEmail },
+    submit: async ({ email }) => {
+      const domain = email.trim().split("@")[1] ?? "";
+      const redirectTo = pageUrl(keepNext("/callback", search));
+      const { url } = await done(auth.signInWithSSO({ domain, options: { redirectTo } }));
+      if (url) window.location.assign(url);
+    },
+  });
+  return (
+    <GuestPage
+      title="Single sign-on"
+      lead="Sign in with your organisation."
+      foot={<TextLink href={keepNext("/sign-in", search)}>Use another way to sign in</TextLink>}
+    >
+      <Form form={form} label="Single sign-on">
+        <EmailField {...form.field("email")} label="Work e-mail" />
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Opening…" className="w-full">
+          Continue
+        </Button>
+      </Form>
+    </GuestPage>
+  );
+}

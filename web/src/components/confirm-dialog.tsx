@@ -1,0 +1,42 @@
+import type { ReactNode } from "react";
+
+import { errorText } from "../lib/error-text";
+import { useAction } from "../lib/use-action";
+import { Button } from "./button";
+import { Dialog, DialogActions } from "./dialog";
+import { Notice } from "./notice";
+
+type Props = {
+  title: string;
+  action: string;
+  busyLabel: string;
+  onConfirm: () => Promise<void>;
+  onClose: () => void;
+  children: ReactNode;
+};
+
+/** Asks before something is taken away. Says why when it did not work out, and stays open. */
+export function ConfirmDialog({ title, action, busyLabel, onConfirm, onClose, children }: Props) {
+  const { run, isBusy, failure } = useAction(async () => {
+    await onConfirm();
+    onClose();
+  });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div className="grid gap-3 text-soft">{children}</div>
+      {failure && (
+        <Notice tone="danger" role="alert">
+          {errorText(failure).text}
+        </Notice>
+      )}
+      <DialogActions>
+        <Button variant="secondary" data-safe onClick={onClose} disabled={isBusy}>
+          Cancel
+        </Button>
+        <Button variant="danger" isBusy={isBusy} busyLabel={busyLabel} onClick={() => void run()}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

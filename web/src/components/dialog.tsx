@@ -1,0 +1,57 @@
+import { X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+
+type Props = { title: string; onClose: () => void; children: ReactNode };
+
+/** A modal dialog: the browser's own, which keeps the focus inside and gives it back. */
+export function Dialog({ title, onClose, children }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+
+  // Opening is a call, not an attribute.
+  useEffect(() => {
+    const element = dialog.current;
+    const opener = document.activeElement as HTMLElement | null;
+    if (element && !element.open) {
+      element.showModal();
+      // What was opened to be typed into, or the answer that changes nothing.
+      element.querySelector<HTMLElement>("form input, [data-safe]")?.focus();
+    }
+    return () => {
+      element?.close();
+      opener?.focus();
+    };
+  }, []);
+
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      className="m-auto w-[min(27rem,calc(100vw-2rem))] rounded-lg border border-line bg-surface p-6 text-text shadow-card backdrop:bg-(--overlay)"
+    >
+      <div className="mb-4 flex items-start justify-between gap-4">
+        <h2 id={titleId} className="text-lg font-semibold">
+          {title}
+        </h2>
+        <button
+          type="button"
+          aria-label="Close"
+          onClick={onClose}
+          className="-me-2 -mt-1 grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-text"
+        >
+          <X aria-hidden className="size-5" />
+        </button>
+      </div>
+      <div className="grid gap-5">{children}</div>
+    </dialog>
+  );
+}
+
+/** The row of buttons at a dialog's end. */
+export function DialogActions({ children }: { children: ReactNode }) {
+  return <div className="flex flex-wrap-reverse justify-end gap-3">{children}</div>;
+}

@@ -1,0 +1,38 @@
+import { Check, Circle } from "lucide-react";
+import type { ComponentProps } from "react";
+
+import { passwordHints } from "../lib/validation";
+import { settings } from "../lib/settings";
+import { PasswordField } from "./field";
+
+type Props = Omit<ComponentProps<typeof PasswordField>, "label"> & { label?: string };
+
+/** A new password, with what it needs as a list that ticks itself off. */
+export function NewPasswordField({ label = "Password", ...props }: Props) {
+  const { minLength, characters } = settings.password;
+  return (
+    <PasswordField
+      {...props}
+      label={label}
+      autoComplete="new-password"
+      hint={
+        <ul className="grid gap-1">
+          {passwordHints(props.value, minLength, characters).map(({ text, isMet }) => {
+            const Icon = isMet ? Check : Circle;
+            return (
+              <li
+                key={text}
+                className="flex items-center gap-2 data-met:text-good"
+                data-met={isMet || undefined}
+              >
+                <Icon aria-hidden className="size-3.5 shrink-0" />
+                {text}
+                <span className="sr-only">{isMet ? "(done)" : "(missing)"}</span>
+              </li>
+            );
+          })}
+        </ul>
+      }
+    />
+  );
+}

@@ -1,0 +1,50 @@
+import { useState } from "react";
+
+import { callingCodes } from "../lib/calling-codes";
+import { Select, TextField } from "./field";
+
+type Props = {
+  name: string;
+  value: string;
+  error?: string | undefined;
+  onValue: (value: string) => void;
+  onBlur?: () => void;
+};
+
+const countries = callingCodes();
+
+/** A phone number: the country's code is chosen, or typed with the number. */
+export function PhoneField({ name, value, error, onValue, onBlur }: Props) {
+  const [country, setCountry] = useState("");
+  const choose = (region: string) => {
+    setCountry(region);
+    const chosen = countries.find((entry) => entry.region === region);
+    if (!chosen) return;
+    const rest = value.replace(/^\+\d*\s*/, "").replace(/^0+/, "");
+    onValue(`+${chosen.code} ${rest}`);
+  };
+  return (
+    <div className="grid gap-4">
+      <Select name={`${name}-country`} label="Country" value={country} onValue={choose}>
+        <option value="">Choose, or type the code below</option>
+        {countries.map(({ region, label, code }) => (
+          <option key={region} value={region}>
+            {label} (+{code})
+          </option>
+        ))}
+      </Select>
+      <TextField
+        name={name}
+        label="Phone number"
+        type="tel"
+        inputMode="tel"
+        autoComplete="tel"
+        placeholder="+49 170 1234567"
+        value={value}
+        error={error}
+        onValue={onValue}
+        onBlur={onBlur}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import { useState } from "react";
+
+import { errorText, isSendLimit, secondsToWait } from "../lib/error-text";
+import { useAction } from "../lib/use-action";
+import { toFailure } from "../lib/failure";
+import { useCountdown } from "../lib/use-countdown";
+import { Button } from "./button";
+
+type Props = { onSend: () => Promise<unknown>; label?: string };
+
+const pause = 60;
+
+/** Asks for another message; disabled while the server would refuse (client contract U11). */
+export function ResendButton({ onSend, label = "Send it again" }: Props) {
+  const countdown = useCountdown();
+  const [isSent, setSent] = useState(false);
+  const { run, isBusy, failure } = useAction(async () => {
+    try {
+      await onSend();
+      setSent(true);
+      countdown.start(pause);
+    } catch (error) {
+      const caught = toFailure(error);
+      if (!isSendLimit(caught)) throw caught;
+      countdown.start(secondsToWait(caught));
+    }
+  });
+  // Said every fifteen seconds: each second would talk over everything else.
+  const announced = Math.ceil(countdown.left / 15) * 15;
+  return (
+    <div className="grid gap-1">
+      <Button
+        variant="quiet"
+        size="text"
+        className="justify-self-start"
+        isBusy={isBusy}
+        busyLabel="Sending…"
+        disabled={countdown.left > 0}
+        onClick={() => void run()}
+      >
+        {countdown.left > 0 ? `${label} in ${countdown.left} s` : label}
+      </Button>
+      <p role="status" className="text-sm text-soft">
+        {isSent && countdown.left > 0 && <span>Sent. </span>}
+        {countdown.left > 0 && <span className="sr-only">You can ask again in {announced} seconds.</span>}
+      </p>
+      {failure && (
+        <p role="alert" className="text-sm font-medium text-danger">
+          {errorText(failure).text}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+
+const look =
+  "font-medium text-text underline decoration-line-strong underline-offset-4 hover:decoration-text";
+
+type Props = { href: string; state?: unknown; onClick?: () => void; children: ReactNode };
+
+/** A link to another of our pages, within a text. */
+export function TextLink({ href, state, onClick, children }: Props) {
+  return (
+    <Link href={href} state={state} onClick={onClick} className={look}>
+      {children}
+    </Link>
+  );
+}
+
+/** A line with words on both sides of it. */
+export function Divider({ children }: { children: string }) {
+  return (
+    <div className="flex items-center gap-4 text-sm text-soft">
+      <span aria-hidden className="h-px flex-1 bg-line" />
+      {children}
+      <span aria-hidden className="h-px flex-1 bg-line" />
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import { useRef, useState } from "react";
+
+import { Button } from "../../components/button";
+import { CodeField } from "../../components/field";
+import { Form } from "../../components/form";
+import { ResendButton } from "../../components/resend-button";
+import { useForm } from "../../lib/use-form";
+import { checkCode } from "../../lib/validation";
+
+type Props = {
+  label: string;
+  length: number;
+  onVerify: (code: string) => Promise<void>;
+  onResend: () => Promise<unknown>;
+  submitLabel?: string;
+};
+
+/** After so many wrong codes another one is the better idea. */
+const patience = 5;
+
+/** The code of a message, typed by hand. */
+export function CodeForm({ label, length, onVerify, onResend, submitLabel = "Continue" }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const [failures, setFailures] = useState(0);
+  const form = useForm({
+    values: { code: "" },
+    screen: "code",
+    checks: { code: (code) => checkCode(code, length) },
+    submit: ({ code }) => onVerify(code),
+    onFailure: () => {
+      setFailures((count) => count + 1);
+      return () => input.current?.select();
+    },
+  });
+  return (
+    <>
+      <Form
+        form={form}
+        label={label}
+        help={failures >= patience && <p>Still not right? Ask for a new code below.</p>}
+      >
+        <CodeField
+          {...form.field("code")}
+          ref={input}
+          label={label}
+          length={length}
+          onComplete={(code) => void form.submit({ code })}
+          // The page was opened to type this code.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+        />
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Checking…" className="w-full">
+          {submitLabel}
+        </Button>
+      </Form>
+      <ResendButton label="Send a new code" onSend={onResend} />
+    </>
+  );
+}

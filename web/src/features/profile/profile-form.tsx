@@ -1,0 +1,71 @@
+import type { User } from "@supabase/auth-js";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+
+import { Button } from "../../components/button";
+import { TextField } from "../../components/field";
+import { Form } from "../../components/form";
+import { toast } from "../../components/toast";
+import { auth } from "../../lib/auth-client";
+import { done } from "../../lib/failure";
+import { useForm } from "../../lib/use-form";
+import { useUnsaved } from "../../lib/unsaved";
+import { userQuery } from "../../lib/user";
+import { metadataText, profileFields } from "./person";
+
+type Props = { user: User };
+
+/** Saves what changed, shows it at once, and takes it back when the server refuses. */
+export function ProfileForm({ user }: Props) {
+  const cache = useQueryClient();
+  const { queryKey } = userQuery;
+  const save = useMutation({
+    mutationFn: (data: Record<string, string>) => done(auth.updateUser({ data })),
+    onMutate: (data) => {
+      const before = cache.getQueryData(queryKey);
+      if (before) {
+        cache.setQueryData(queryKey, { ...before, user_metadata: { ...before.user_metadata, ...data } });
+      }
+      return before;
+    },
+    onError: (_error, _data, before) => before && cache.setQueryData(queryKey, before),
+    onSuccess: ({ user: saved }) => cache.setQueryData(queryKey, saved),
+  });
+  const saved = Object.fromEntries(profileFields.map(({ key }) => [key, metadataText(user, key)]));
+  const form = useForm({
+    values: saved,
+    checks: Object.fromEntries(
+      profileFields.map(({ key, label, required }) => [
+        key,
+        (value: string) => (required && !value.trim() ? `${label} is required.` : undefined),
+      ]),
+    ),
+    submit: async (values) => {
+      const changed = Object.entries(values)
+        .map(([key, value]): [string, string] => [key, value.trim()])
+        .filter(([key, value]) => value !== saved[key]);
+      if (changed.length > 0) await save.mutateAsync(Object.fromEntries(changed));
+      toast("Saved.");
+    },
+  });
+  const hasChanges = profileFields.some(({ key }) => form.values[key] !== saved[key]);
+  useUnsaved(hasChanges && !form.isBusy);
+  return (
+    <Form form={form} label="Your details">
+      {profileFields.map(({ key, label, required, max }) => (
+        <TextField
+          key={key}
+          {...form.field(key)}
+          label={required ? label : `${label} (optional)`}
+          maxLength={max}
+          autoComplete={key === "full_name" ? "name" : "off"}
+        />
+      ))}
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…" disabled={!hasChanges}>
+          Save changes
+        </Button>
+        {hasChanges && !form.isBusy && <p className="text-sm text-soft">You have unsaved changes.</p>}
+      </div>
+    </Form>
+  );
+}

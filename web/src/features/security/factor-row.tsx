@@ -1,0 +1,85 @@
+import type { Factor } from "@supabase/auth-js";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+
+import { Button } from "../../components/button";
+import { Badge, Row } from "../../components/card";
+import { ConfirmDialog } from "../../components/confirm-dialog";
+import { Time } from "../../components/time";
+import { toast } from "../../components/toast";
+import { auth } from "../../lib/auth-client";
+import { done, toFailure } from "../../lib/failure";
+import { userQuery } from "../../lib/user";
+import { kindOf } from "./kinds";
+
+type Props = {
+  factor: Factor;
+  isLast: boolean;
+  /** Beside the button that removes it. */
+  action?: ReactNode;
+  guarded: <T>(call: () => Promise<T>) => Promise<T>;
+};
+
+export function FactorRow({ factor, isLast, action, guarded }: Props) {
+  const cache = useQueryClient();
+  const [isAsking, setAsking] = useState(false);
+  const { text, icon: Icon } = kindOf(factor.factor_type);
+  const name = factor.friendly_name || text;
+  const isVerified = factor.status === "verified";
+  const remove = async () => {
+    try {
+      await guarded(() => done(auth.mfa.unenroll({ factorId: factor.id })));
+    } catch (error) {
+      // Somebody else was faster; the list is read again either way.
+      if (toFailure(error).code !== "mfa_factor_not_found") throw error;
+    }
+    // The level in the token follows what is set up.
+    await auth.refreshSession();
+    await cache.invalidateQueries(userQuery);
+    toast(`${name} is removed.`);
+  };
+  return (
+    <Row
+      icon={<Icon className="size-5" />}
+      title={
+        <>
+          {name}
+          {!isVerified && <Badge tone="warn">Not finished</Badge>}
+        </>
+      }
+      details={
+        <>
+          {text} · Added <Time at={factor.created_at} form="day" />
+          {factor.last_challenged_at && (
+            <>
+              {" "}
+              · Used <Time at={factor.last_challenged_at} />
+            </>
+          )}
+        </>
+      }
+      action={
+        <div className="flex flex-wrap gap-2">
+          {action}
+          <Button variant="secondary" size="sm" aria-label={`Remove ${name}`} onClick={() => setAsking(true)}>
+            Remove
+          </Button>
+          {isAsking && (
+            <ConfirmDialog
+              title={`Remove ${name}?`}
+              action="Remove"
+              busyLabel="Removing…"
+              onConfirm={remove}
+              onClose={() => setAsking(false)}
+            >
+              <p>You won't be asked for it any more when you sign in.</p>
+              {isVerified && isLast && (
+                <p>It is your last one: your password alone will open your account.</p>
+              )}
+            </ConfirmDialog>
+          )}
+        </div>
+      }
+    />
+  );
+}

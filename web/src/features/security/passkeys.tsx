@@ -1,0 +1,196 @@
+import type { PasskeyListItem } from "@supabase/auth-js";
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { KeyRound } from "lucide-react";
+import { useState } from "react";
+
+import { Button } from "../../components/button";
+import { Card, Row, rowsClass } from "../../components/card";
+import { ConfirmDialog } from "../../components/confirm-dialog";
+import { Dialog, DialogActions } from "../../components/dialog";
+import { TextField } from "../../components/field";
+import { Form } from "../../components/form";
+import { Notice } from "../../components/notice";
+import { LoadError, Skeleton } from "../../components/states";
+import { Time } from "../../components/time";
+import { toast } from "../../components/toast";
+import { auth } from "../../lib/auth-client";
+import { errorText } from "../../lib/error-text";
+import { done, Failure, settle, toFailure } from "../../lib/failure";
+import { useAction } from "../../lib/use-action";
+import { useForm } from "../../lib/use-form";
+
+const passkeysQuery = queryOptions({
+  queryKey: ["passkeys"],
+  queryFn: async () => Array.from((await done(auth.passkey.list())) as PasskeyListItem[]),
+});
+
+type Guarded = <T>(call: () => Promise<T>) => Promise<T>;
+
+/** Passkeys: signing in with nothing else. */
+export function Passkeys({ guarded }: { guarded: Guarded }) {
+  const passkeys = useQuery(passkeysQuery);
+  const cache = useQueryClient();
+  const add = useAction(async () => {
+    try {
+      await guarded(() => done(auth.registerPasskey()));
+    } catch (error) {
+      throw explain(toFailure(error));
+    }
+    await cache.invalidateQueries(passkeysQuery);
+    toast("Passkey added.");
+  });
+  return (
+    <Card
+      title="Passkeys"
+      lead="Sign in with your fingerprint, your face or your device's PIN instead of a password."
+    >
+      <List passkeys={passkeys} guarded={guarded} />
+      {add.failure && (
+        <Notice tone="danger" role="alert">
+          {errorText(add.failure).text}
+        </Notice>
+      )}
+      <div>
+        <Button
+          variant="secondary"
+          isBusy={add.isBusy}
+          busyLabel="Waiting for your device…"
+          onClick={() => void add.run()}
+        >
+          Add a passkey
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+/** What the browser says when nobody touched anything, or the device has one already. */
+function explain(failure: Failure): Failure {
+  const said = `${failure.code} ${failure.message}`;
+  if (/InvalidState|previously registered|excluded/i.test(said))
+    return new Failure("webauthn_credential_exists", "");
+  if (/NotAllowed|not allowed|timed out|abort/i.test(said)) return new Failure("cancelled", "");
+  return failure;
+}
+
+function List({
+  passkeys,
+  guarded,
+}: {
+  passkeys: ReturnType<typeof useQuery<PasskeyListItem[]>>;
+  guarded: Guarded;
+}) {
+  if (passkeys.isPending) return <Skeleton label="Loading your passkeys" lines={2} />;
+  if (passkeys.isError) return <LoadError error={passkeys.error} onRetry={passkeys.refetch} />;
+  if (passkeys.data.length === 0) return <p className="text-sm text-soft">You have no passkey yet.</p>;
+  return (
+    <ul aria-label="Passkeys" className={rowsClass}>
+      {passkeys.data.map((passkey) => (
+        <Passkey key={passkey.id} passkey={passkey} guarded={guarded} />
+      ))}
+    </ul>
+  );
+}
+
+function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guarded }) {
+  const cache = useQueryClient();
+  const [open, setOpen] = useState<"rename" | "remove" | null>(null);
+  const name = passkey.friendly_name || "Passkey";
+  const close = () => setOpen(null);
+  const remove = async () => {
+    await guarded(() => settle(auth.passkey.delete({ passkeyId: passkey.id })));
+    await cache.invalidateQueries(passkeysQuery);
+    toast(`${name} is removed.`);
+  };
+  return (
+    <Row
+      icon={<KeyRound className="size-5" />}
+      title={name}
+      details={
+        <>
+          Added <Time at={passkey.created_at} form="day" />
+          {passkey.last_used_at && (
+            <>
+              {" "}
+              · Used <Time at={passkey.last_used_at} />
+            </>
+          )}
+        </>
+      }
+      action={
+        <div className="flex flex-wrap gap-2">
+          <Button
+            variant="secondary"
+            size="sm"
+            aria-label={`Rename ${name}`}
+            onClick={() => setOpen("rename")}
+          >
+            Rename
+          </Button>
+          <Button
+            variant="secondary"
+            size="sm"
+            aria-label={`Remove ${name}`}
+            onClick={() => setOpen("remove")}
+          >
+            Remove
+          </Button>
+          {open === "rename" && (
+            <Dialog title="Rename passkey" onClose={close}>
+              <RenameForm passkey={passkey} name={name} onClose={close} />
+            </Dialog>
+          )}
+          {open === "remove" && (
+            <ConfirmDialog
+              title={`Remove ${name}?`}
+              action="Remove"
+              busyLabel="Removing…"
+              onConfirm={remove}
+              onClose={close}
+            >
+              <p>
+                You won't be able to sign in with it any more. It may stay on your device; remove it there,
+                too.
+              </p>
+            </ConfirmDialog>
+          )}
+        </div>
+      }
+    />
+  );
+}
+
+function RenameForm({
+  passkey,
+  name,
+  onClose,
+}: {
+  passkey: PasskeyListItem;
+  name: string;
+  onClose: () => void;
+}) {
+  const cache = useQueryClient();
+  const form = useForm({
+    values: { name },
+    checks: { name: (value) => (value.trim() ? undefined : "Give it a name.") },
+    submit: async (values) => {
+      await done(auth.passkey.update({ passkeyId: passkey.id, friendlyName: values.name.trim() }));
+      await cache.invalidateQueries(passkeysQuery);
+      toast("Renamed.");
+      onClose();
+    },
+  });
+  return (
+    <Form form={form} label="Rename passkey">
+      <TextField {...form.field("name")} label="Name" maxLength={60} />
+      <DialogActions>
+        <Button variant="secondary" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…">
+          Save
+        </Button>
+      </DialogActions>
+    </Form>
+  );
+}

@@ -1,0 +1,82 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Laptop, Smartphone } from "lucide-react";
+
+import { Button } from "../../components/button";
+import { Badge, Row } from "../../components/card";
+import { Time } from "../../components/time";
+import { toast } from "../../components/toast";
+import { deviceName, isHandheld } from "../../lib/device-name";
+import { errorText } from "../../lib/error-text";
+import { leaveTo } from "../../lib/leaving";
+import { useAction } from "../../lib/use-action";
+import { auth } from "../../lib/auth-client";
+import { type DeviceSession, endSession, sessionsKey } from "./api";
+
+type Props = {
+  session: DeviceSession;
+  /** Runs a call that may ask for more proof first. */
+  guarded: <T>(call: () => Promise<T>) => Promise<T>;
+};
+
+export function SessionRow({ session, guarded }: Props) {
+  const cache = useQueryClient();
+  const name = deviceName(session.user_agent);
+  const { run, isBusy, failure } = useAction(async () => {
+    await guarded(() => endSession(session.id));
+    if (session.current) {
+      leaveTo("/sign-in?reason=revoked");
+      await auth.signOut({ scope: "local" });
+      return;
+    }
+    await cache.invalidateQueries({ queryKey: sessionsKey });
+    toast(`Signed out ${name}.`);
+  });
+  const Icon = isHandheld(session.user_agent) ? Smartphone : Laptop;
+  return (
+    <Row
+      icon={<Icon className="size-5" />}
+      title={
+        <>
+          {name}
+          {session.current && <Badge tone="good">This device</Badge>}
+        </>
+      }
+      details={
+        <>
+          <p>
+            Active <Time at={session.refreshed_at ?? session.created_at} />
+            {session.ip && ` · ${session.ip}`}
+          </p>
+          {session.user_agent && (
+            <details>
+              <summary className="inline-block py-1 underline decoration-line-strong underline-offset-4">
+                Details<span className="sr-only"> of {name}</span>
+              </summary>
+              <p>
+                Signed in <Time at={session.created_at} form="exact" />
+              </p>
+              <p className="font-mono text-xs">{session.user_agent}</p>
+            </details>
+          )}
+          {failure && (
+            <p role="alert" className="font-medium text-danger">
+              {errorText(failure).text}
+            </p>
+          )}
+        </>
+      }
+      action={
+        <Button
+          variant="secondary"
+          size="sm"
+          isBusy={isBusy}
+          busyLabel="Signing out…"
+          aria-label={isBusy ? undefined : `Sign out ${name}`}
+          onClick={() => void run()}
+        >
+          Sign out
+        </Button>
+      }
+    />
+  );
+}

@@ -1,0 +1,89 @@
+import { KeyRound } from "lucide-react";
+import { useEffect, useState } from "react";
+
+import { Button } from "../../components/button";
+import { LastUsed } from "../../components/last-used";
+import { Notice } from "../../components/notice";
+import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
+import { errorText } from "../../lib/error-text";
+import { done, type Failure, toFailure } from "../../lib/failure";
+import { lastMethod, rememberMethod } from "../../lib/last-method";
+import { settings } from "../../lib/settings";
+
+export const supportsPasskeys = () => typeof window !== "undefined" && "PublicKeyCredential" in window;
+
+/** Nobody chose a passkey, or another ceremony took its place. */
+const isAbort = ({ code, message }: Failure) =>
+  /NotAllowedError|AbortError|ERROR_CEREMONY_ABORTED/.test(`${code} ${message}`) ||
+  /not allowed|timed out|abort|cancel/i.test(message);
+
+async function signIn(
+  options: { mediation?: CredentialMediationRequirement } = {},
+  isSecond = false,
+): Promise<void> {
+  try {
+    await done(auth.signInWithPasskey({ options: { ...options, ...(await captchaOption()) } }));
+    rememberMethod("passkey");
+  } catch (error) {
+    const failure = toFailure(error);
+    // The challenge may have waited too long for somebody to decide: once, a new one is made.
+    if (failure.code === "webauthn_challenge_expired" && !isSecond) return signIn(options, true);
+    throw failure;
+  }
+}
+
+/** A button for passkeys; the browser also offers them in the field of the address. */
+export function PasskeyButton() {
+  const [isBusy, setBusy] = useState(false);
+  const [said, setSaid] = useState<{ tone: "info" | "danger"; text: string } | null>(null);
+
+  // The browser's autofill waits in the background until somebody picks a passkey there.
+  useEffect(() => {
+    void (async () => {
+      // A check nobody asked for would greet everybody who opens the page.
+      if (settings.captcha) return;
+      const isOffered = await PublicKeyCredential.isConditionalMediationAvailable?.();
+      if (!isOffered) return;
+      await signIn({ mediation: "conditional" }).catch((error: unknown) => {
+        const failure = toFailure(error);
+        if (!isAbort(failure)) setSaid({ tone: "danger", text: errorText(failure).text });
+      });
+    })();
+  }, []);
+
+  const start = async () => {
+    setBusy(true);
+    setSaid(null);
+    try {
+      await signIn();
+    } catch (error) {
+      const failure = toFailure(error);
+      if (isAbort(failure)) setSaid({ tone: "info", text: "No passkey was used." });
+      else setSaid({ tone: "danger", text: errorText(failure).text });
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <div className="grid gap-3">
+      <Button
+        variant="secondary"
+        className="w-full"
+        isBusy={isBusy}
+        busyLabel="Waiting for your passkey…"
+        onClick={() => void start()}
+      >
+        <KeyRound aria-hidden className="size-4" />
+        Use a passkey
+        {lastMethod() === "passkey" && <LastUsed />}
+      </Button>
+      {said && (
+        <Notice tone={said.tone} role={said.tone === "danger" ? "alert" : "status"}>
+          {said.text}
+        </Notice>
+      )}
+    </div>
+  );
+}

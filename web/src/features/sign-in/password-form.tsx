@@ -1,0 +1,102 @@
+import { useRef, useState } from "react";
+
+import { Button } from "../../components/button";
+import { EmailField, PasswordField } from "../../components/field";
+import { Form } from "../../components/form";
+import { ResendButton } from "../../components/resend-button";
+import { TextLink } from "../../components/text-link";
+import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
+import { done, type Failure } from "../../lib/failure";
+import { rememberMethod } from "../../lib/last-method";
+import { pageUrl } from "../../lib/settings";
+import { useForm } from "../../lib/use-form";
+import { checkEmail } from "../../lib/validation";
+import { adviseNewPassword } from "../../lib/weak-password";
+
+type Props = {
+  email: string;
+  /** Lets the browser offer passkeys in the field of the address. */
+  offersPasskeys: boolean;
+  forgotHref: string;
+  onEmail: (email: string) => void;
+  /** The account exists but may not be used. */
+  onBanned: () => void;
+};
+
+/** E-mail and password. Signing in is noticed by the guard of the page, which leads on. */
+export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBanned }: Props) {
+  const password = useRef<HTMLInputElement>(null);
+  const [unconfirmed, setUnconfirmed] = useState(false);
+
+  const form = useForm({
+    values: { email, password: "" },
+    screen: "sign-in",
+    checks: { email: checkEmail, password: (value) => (value ? undefined : "Enter your password.") },
+    submit: async (values) => {
+      setUnconfirmed(false);
+      const answer = await done(
+        auth.signInWithPassword({
+          email: values.email.trim(),
+          password: values.password,
+          options: await captchaOption(),
+        }),
+      );
+      rememberMethod("password");
+      if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword();
+    },
+    onFailure: (failure: Failure, { set }) => {
+      if (failure.code === "user_banned") {
+        onBanned();
+        return true;
+      }
+      if (failure.code === "email_not_confirmed") setUnconfirmed(true);
+      if (failure.code === "invalid_credentials") {
+        set("password", "");
+        return () => password.current?.focus();
+      }
+      return false;
+    },
+  });
+  const resend = async () =>
+    done(
+      auth.resend({
+        type: "signup",
+        email: form.values.email.trim(),
+        options: { emailRedirectTo: pageUrl("/confirm"), ...(await captchaOption()) },
+      }),
+    );
+
+  return (
+    <Form
+      form={form}
+      label="Sign in with your password"
+      help={unconfirmed && <ResendButton label="Send the confirmation again" onSend={resend} />}
+    >
+      <EmailField
+        {...form.field("email")}
+        autoComplete={offersPasskeys ? "username webauthn" : "username"}
+        onValue={(value) => {
+          form.set("email", value);
+          onEmail(value);
+        }}
+      />
+      <PasswordField
+        {...form.field("password")}
+        ref={password}
+        label="Password"
+        autoComplete="current-password"
+        aside={
+          <span className="text-sm">
+            <TextLink href={forgotHref} state={{ email: form.values.email }}>
+              Forgot password?
+            </TextLink>
+          </span>
+        }
+      />
+      <Button type="submit" isBusy={form.isBusy} busyLabel="Signing in…" className="w-full">
+        Sign in
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,53 @@
+import type { Factor } from "@supabase/auth-js";
+import { useRef } from "react";
+
+import { Button } from "../../components/button";
+import { CodeField } from "../../components/field";
+import { Form } from "../../components/form";
+import { auth } from "../../lib/auth-client";
+import { done } from "../../lib/failure";
+import { useForm } from "../../lib/use-form";
+import { checkCode } from "../../lib/validation";
+
+type Props = {
+  factor: Pick<Factor, "id" | "friendly_name">;
+  onDone: () => void;
+  submitLabel?: string;
+};
+
+const length = 6;
+
+/** The six digits of an authenticator app. */
+export function AppCode({ factor, onDone, submitLabel = "Continue" }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const form = useForm({
+    values: { code: "" },
+    screen: "mfa",
+    checks: { code: (code) => checkCode(code, length) },
+    submit: async ({ code }) => {
+      await done(auth.mfa.challengeAndVerify({ factorId: factor.id, code }));
+      onDone();
+    },
+    onFailure: () => {
+      return () => input.current?.select();
+    },
+  });
+  return (
+    <Form form={form} label="Code of your authenticator app">
+      <CodeField
+        {...form.field("code")}
+        ref={input}
+        label="Code from your authenticator app"
+        hint={factor.friendly_name ? `Saved as ${factor.friendly_name}.` : undefined}
+        length={length}
+        onComplete={(code) => void form.submit({ code })}
+        // The page was opened to type this code.
+        // oxlint-disable-next-line jsx-a11y/no-autofocus
+        autoFocus
+      />
+      <Button type="submit" isBusy={form.isBusy} busyLabel="Checking…" className="w-full">
+        {submitLabel}
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,124 @@
+import type { Factor } from "@supabase/auth-js";
+import { KeyRound, MessageSquare, Smartphone } from "lucide-react";
+import { useEffect, useState } from "react";
+
+import { Button } from "../../components/button";
+import { Notice } from "../../components/notice";
+import { LoadError, Skeleton } from "../../components/states";
+import { auth } from "../../lib/auth-client";
+import { errorText } from "../../lib/error-text";
+import { done, type Failure } from "../../lib/failure";
+import { useAction } from "../../lib/use-action";
+import { AppCode } from "./app-code";
+import { PhoneCode } from "./phone-code";
+
+type Props = {
+  /** The second step was taken: the session is raised. */
+  onDone: () => void;
+};
+
+const kinds = {
+  totp: { icon: Smartphone, text: "Authenticator app" },
+  phone: { icon: MessageSquare, text: "Text message" },
+  webauthn: { icon: KeyRound, text: "Security key" },
+} as const;
+
+/** Asks for a second factor: the one used last, or another. */
+export function Challenge({ onDone }: Props) {
+  const [factors, setFactors] = useState<Factor[] | null>(null);
+  const [chosen, setChosen] = useState<Factor | null>(null);
+  const [isChoosing, setChoosing] = useState(false);
+  const load = useAction(async () => {
+    const { all } = await done(auth.mfa.listFactors());
+    const verified = byLastUse(all.filter((factor) => factor.status === "verified"));
+    setFactors(verified);
+    setChosen(verified[0] ?? null);
+    if (verified.length === 0) onDone();
+  });
+  // The list comes from the server, once.
+  // oxlint-disable-next-line react/exhaustive-deps
+  useEffect(() => void load.run(), []);
+
+  if (load.failure) return <LoadError error={load.failure} onRetry={load.run} />;
+  if (!factors || !chosen) return <Skeleton label="Loading your second steps" />;
+  if (isChoosing) {
+    return (
+      <ul className="grid gap-3">
+        {factors.map((factor) => (
+          <li key={factor.id}>
+            <Choice
+              factor={factor}
+              onChoose={() => {
+                setChosen(factor);
+                setChoosing(false);
+              }}
+            />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  return (
+    <>
+      <OneFactor key={chosen.id} factor={chosen} onDone={onDone} />
+      {factors.length > 1 && (
+        <Button variant="quiet" onClick={() => setChoosing(true)}>
+          Try another way
+        </Button>
+      )}
+    </>
+  );
+}
+
+function byLastUse(factors: Factor[]): Factor[] {
+  const used = (factor: Factor) => factor.last_challenged_at ?? factor.updated_at;
+  return factors.sort((a, b) => used(b).localeCompare(used(a)));
+}
+
+function Choice({ factor, onChoose }: { factor: Factor; onChoose: () => void }) {
+  const kind = kinds[factor.factor_type as keyof typeof kinds] ?? kinds.totp;
+  return (
+    <Button variant="secondary" className="w-full justify-start" onClick={onChoose}>
+      <kind.icon aria-hidden className="size-4" />
+      {kind.text}
+      {factor.friendly_name && <span className="text-soft">{factor.friendly_name}</span>}
+    </Button>
+  );
+}
+
+function OneFactor({ factor, onDone }: Props & { factor: Factor }) {
+  switch (factor.factor_type) {
+    case "phone":
+      return <PhoneCode factor={factor} onDone={onDone} />;
+    case "webauthn":
+      return <SecurityKey factor={factor} onDone={onDone} />;
+    default:
+      return <AppCode factor={factor} onDone={onDone} />;
+  }
+}
+
+/** Other codes are the browser's, about a ceremony that did not happen. */
+const isOurs = ({ code }: Failure) => /^[a-z_]+$/.test(code) && code !== "mfa_verification_failed";
+
+function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void }) {
+  const { run, isBusy, failure } = useAction(async () => {
+    await done(auth.mfa.webauthn.authenticate({ factorId: factor.id }));
+    onDone();
+  });
+  return (
+    <div className="grid gap-4">
+      {failure && (
+        <Notice tone="danger" role="alert">
+          {isOurs(failure)
+            ? errorText(failure, "mfa").text
+            : "The security key wasn't used. Please try again."}
+        </Notice>
+      )}
+      <p className="text-soft">Keep {factor.friendly_name || "your security key"} at hand, then continue.</p>
+      <Button isBusy={isBusy} busyLabel="Waiting for your key…" onClick={() => void run()}>
+        <KeyRound aria-hidden className="size-4" />
+        Use security key
+      </Button>
+    </div>
+  );
+}

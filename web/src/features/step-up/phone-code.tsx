@@ -1,0 +1,75 @@
+import type { Factor } from "@supabase/auth-js";
+import { useEffect, useRef, useState } from "react";
+
+import { Button } from "../../components/button";
+import { CodeField } from "../../components/field";
+import { Form } from "../../components/form";
+import { Notice } from "../../components/notice";
+import { ResendButton } from "../../components/resend-button";
+import { auth } from "../../lib/auth-client";
+import { errorText } from "../../lib/error-text";
+import { done, Failure } from "../../lib/failure";
+import { useAction } from "../../lib/use-action";
+import { useForm } from "../../lib/use-form";
+import { checkCode } from "../../lib/validation";
+
+type Props = {
+  factor: Pick<Factor, "id" | "friendly_name">;
+  onDone: () => void;
+};
+
+const length = 6;
+
+/** A code sent to a phone when this appears. */
+export function PhoneCode({ factor, onDone }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const [challengeId, setChallengeId] = useState<string | null>(null);
+  const send = async () => {
+    const { id } = await done(auth.mfa.challenge({ factorId: factor.id, channel: "sms" }));
+    setChallengeId(id);
+  };
+  const first = useAction(send);
+  // The message is sent by the server, once.
+  // oxlint-disable-next-line react/exhaustive-deps
+  useEffect(() => void first.run(), []);
+
+  const form = useForm({
+    values: { code: "" },
+    screen: "mfa",
+    checks: { code: (code) => checkCode(code, length) },
+    submit: async ({ code }) => {
+      if (!challengeId) throw new Failure("mfa_challenge_expired", "");
+      await done(auth.mfa.verify({ factorId: factor.id, challengeId, code }));
+      onDone();
+    },
+    onFailure: (failure) => {
+      if (failure.code === "mfa_challenge_expired") void first.run();
+      return () => input.current?.select();
+    },
+  });
+  return (
+    <>
+      {first.failure && (
+        <Notice tone="danger" role="alert">
+          {errorText(first.failure, "mfa").text}
+        </Notice>
+      )}
+      <Form form={form} label="Code of the text message">
+        <CodeField
+          {...form.field("code")}
+          ref={input}
+          label="Code from the text message"
+          hint={factor.friendly_name ? `Sent to ${factor.friendly_name}.` : undefined}
+          length={length}
+          onComplete={(code) => void form.submit({ code })}
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+        />
+        <Button type="submit" isBusy={form.isBusy} busyLabel="Checking…" className="w-full">
+          Continue
+        </Button>
+      </Form>
+      <ResendButton label="Send a new code" onSend={send} />
+    </>
+  );
+}

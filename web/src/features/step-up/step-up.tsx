@@ -1,0 +1,83 @@
+// Calls that ask for more proof first (client contract U7): a dialog asks, and the call is repeated.
+
+import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
+
+import { Dialog } from "../../components/dialog";
+import { errorText } from "../../lib/error-text";
+import { Failure, toFailure } from "../../lib/failure";
+import { Challenge } from "./challenge";
+import { NonceForm } from "./nonce-form";
+
+/** Runs a call; `nonce` is there once somebody was asked for a code. */
+type Guarded = <T>(call: (nonce?: string) => Promise<T>) => Promise<T>;
+
+type Asked = {
+  kind: "factor" | "nonce" | "wrong nonce";
+  resolve: (nonce?: string) => void;
+  reject: (failure: Failure) => void;
+};
+
+const StepUpContext = createContext<Guarded>((call) => call());
+
+/** Wraps a call that may need a second factor or a code. */
+export const useStepUp = () => useContext(StepUpContext);
+
+export function StepUp({ children }: { children: ReactNode }) {
+  const [asked, setAsked] = useState<Asked | null>(null);
+
+  const run: Guarded = useCallback(async (call) => {
+    const ask = (kind: Asked["kind"]) =>
+      new Promise<string | undefined>((resolve, reject) => setAsked({ kind, resolve, reject }));
+    let nonce: string | undefined;
+    for (;;) {
+      try {
+        return await call(nonce);
+      } catch (error) {
+        const failure = toFailure(error);
+        const kind = proofFor(failure);
+        if (!kind) throw failure;
+        const given = await ask(kind);
+        nonce = given ?? nonce;
+      }
+    }
+  }, []);
+
+  const answer = (nonce?: string) => {
+    setAsked(null);
+    asked?.resolve(nonce);
+  };
+  const cancel = () => {
+    setAsked(null);
+    asked?.reject(new Failure("cancelled", ""));
+  };
+  return (
+    <StepUpContext value={run}>
+      {children}
+      {asked?.kind === "factor" && (
+        <Dialog title="Confirm it's you" onClose={cancel}>
+          <p className="text-soft">{errorText(new Failure("insufficient_aal", "")).text}</p>
+          <Challenge onDone={() => answer()} />
+        </Dialog>
+      )}
+      {asked && asked.kind !== "factor" && (
+        <Dialog title="Confirm it's you" onClose={cancel}>
+          <NonceForm wasWrong={asked.kind === "wrong nonce"} onNonce={answer} />
+        </Dialog>
+      )}
+    </StepUpContext>
+  );
+}
+
+function proofFor({ code }: Failure): Asked["kind"] | null {
+  switch (code) {
+    case "insufficient_aal":
+      return "factor";
+    case "reauthentication_needed":
+    case "reauth_nonce_missing":
+      return "nonce";
+    case "reauthentication_not_valid":
+      return "wrong nonce";
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,19 @@
+// The one client of these pages: a session in cookies that servers on the same host read, too.
+
+import { createBrowserClient } from "@supabase/ssr";
+
+import { noteResponse } from "./failure";
+import { settings } from "./settings";
+
+export const auth = createBrowserClient(settings.projectUrl, settings.key, {
+  cookieOptions: { name: settings.storageKey },
+  // Addresses with codes are handled by the pages that expect them (arrival.ts).
+  auth: { detectSessionInUrl: false },
+  global: {
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      noteResponse(response);
+      return response;
+    },
+  },
+}).auth;

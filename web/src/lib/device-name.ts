@@ -1,0 +1,41 @@
+// A device as people call it, from what its browser calls itself.
+
+const browsers: [RegExp, string][] = [
+  [/\bEdg(?:e|A|iOS)?\//, "Edge"],
+  [/\bOPR\/|\bOpera\b/, "Opera"],
+  [/\bSamsungBrowser\//, "Samsung Internet"],
+  [/\bVivaldi\//, "Vivaldi"],
+  [/\b(?:Firefox|FxiOS)\//, "Firefox"],
+  [/\bHeadlessChrome\/|\bChrom(?:e|ium)\/|\bCriOS\//, "Chrome"],
+  [/\bVersion\/[\d.]+.*\bSafari\//, "Safari"],
+  [/\bcurl\//, "curl"],
+  [/\bnode\b/i, "Node.js"],
+  [/\bdart\b/i, "Flutter app"],
+  [/\bokhttp\b/i, "Android app"],
+  [/\bCFNetwork\b/, "Apple app"],
+];
+
+const systems: [RegExp, string][] = [
+  [/\biPhone\b/, "iPhone"],
+  [/\biPad\b/, "iPad"],
+  [/\bAndroid\b/, "Android"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b|\bMacintosh\b/, "Mac"],
+  [/\bLinux\b|\bX11\b/, "Linux"],
+];
+
+const find = (table: [RegExp, string][], text: string) => table.find(([form]) => form.test(text))?.[1];
+
+/** "Firefox on Linux", or as much of it as can be told. */
+export function deviceName(userAgent: string | null | undefined): string {
+  const text = userAgent ?? "";
+  const browser = find(browsers, text);
+  const system = find(systems, text);
+  if (browser && system) return `${browser} on ${system}`;
+  return browser ?? system ?? "Unknown device";
+}
+
+/** Phones and tablets get another picture. */
+export const isHandheld = (userAgent: string | null | undefined) =>
+  /\b(?:iPhone|iPad|Android|Mobile)\b/.test(userAgent ?? "");

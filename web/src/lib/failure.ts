@@ -1,0 +1,73 @@
+// A call that did not work out, in one form for all pages.
+
+type Details = { retryAfter: number | null; requestId: string | null };
+
+const noDetails: Details = { retryAfter: null, requestId: null };
+
+/** Why a call failed. `code` is the server's, or one of ours: `offline`, `server_error`. */
+export class Failure extends Error {
+  readonly code: string;
+  readonly reasons: readonly string[];
+  readonly details: Details;
+
+  constructor(code: string, message: string, reasons: readonly string[] = [], details = noDetails) {
+    super(message);
+    this.name = "Failure";
+    this.code = code;
+    this.reasons = reasons;
+    this.details = details;
+  }
+}
+
+let last = noDetails;
+
+/** Errors of the client do not carry headers, so those of the last refusal are kept here. */
+export function noteResponse(response: Response) {
+  if (response.ok) return;
+  const seconds = Number(response.headers.get("retry-after"));
+  last = {
+    retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
+    requestId: response.headers.get("x-request-id"),
+  };
+}
+
+type Answer = { data: unknown; error: unknown };
+
+/** What an answer carries when it is no error. */
+type Data<A> = A extends { data: infer D; error: null } ? NonNullable<D> : never;
+
+/** The data of an answer; an error is thrown as a `Failure`. */
+export async function done<A extends Answer>(answer: PromiseLike<A>): Promise<Data<A>> {
+  const { data } = await settle(answer);
+  return data as Data<A>;
+}
+
+/** The same for answers that carry nothing. */
+export async function settle<A extends { error: unknown }>(answer: PromiseLike<A>): Promise<A> {
+  let result: A;
+  try {
+    result = await answer;
+  } catch (error) {
+    throw toFailure(error);
+  }
+  if (result.error) throw toFailure(result.error);
+  return result;
+}
+
+/** Whatever was thrown or returned, as a `Failure`. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { name, message, code, status, reasons } = error as {
+    name?: string;
+    message?: string;
+    code?: string;
+    status?: number;
+    reasons?: string[];
+  };
+  const text = message ?? String(error);
+  if (name === "AuthRetryableFetchError")
+    return new Failure(status ? "server_error" : "offline", text, [], last);
+  if (name === "AuthSessionMissingError") return new Failure("session_not_found", text);
+  if (name === "TypeError" && /fetch|network/i.test(text)) return new Failure("offline", text);
+  return new Failure(code || name || "unknown", text, reasons ?? [], last);
+}

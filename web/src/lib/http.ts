@@ -1,0 +1,50 @@
+// Plinth's own additions to the auth service, which the published client has no calls for.
+
+import { auth } from "./auth-client";
+import { Failure, noteResponse, toFailure } from "./failure";
+import { settings } from "./settings";
+
+type Options = { method?: string; body?: unknown; signal?: AbortSignal };
+
+/** A request as whoever is signed in; `undefined` for answers without a body. */
+export async function authFetch<T>(path: string, { method = "GET", body, signal }: Options = {}): Promise<T> {
+  const { data } = await auth.getSession();
+  if (!data.session) throw new Failure("session_not_found", "no session");
+  const response = await send(path, {
+    method,
+    signal: signal ?? null,
+    headers: {
+      apikey: settings.key,
+      authorization: `Bearer ${data.session.access_token}`,
+      "content-type": "application/json",
+      "x-supabase-api-version": "2024-01-01",
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** Public: which ways of signing in there are. */
+export async function publicFetch<T>(path: string): Promise<T> {
+  const response = await send(path, { headers: { apikey: settings.key } });
+  return (await response.json()) as T;
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`${settings.projectUrl}/auth/v1${path}`, init);
+  } catch (error) {
+    if ((error as Error).name === "AbortError") throw error;
+    throw new Failure("offline", (error as Error).message);
+  }
+  if (response.ok) return response;
+  noteResponse(response);
+  const body = (await response.json().catch(() => ({}))) as {
+    code?: string;
+    error_code?: string;
+    message?: string;
+  };
+  if (response.status >= 500) throw new Failure("server_error", body.message ?? "");
+  throw toFailure({ code: body.code ?? body.error_code, message: body.message ?? "" });
+}

@@ -1,0 +1,36 @@
+// Moving between pages. What must survive a reload but not stand in an address, such as the e-mail
+// that somebody typed, travels as the state of the history entry.
+
+import { useLocation, useSearch } from "wouter";
+
+import { belowMount, checkedNext, keepNext } from "./next";
+import { settings } from "./settings";
+
+type Carried = { email?: string; phone?: string; notice?: string; kind?: string };
+
+/** What the page before handed over. */
+export const carried = (): Carried => (window.history.state as Carried | null) ?? {};
+
+/** Where to go once somebody is signed in. */
+export const nextOf = (search: string) =>
+  checkedNext(new URLSearchParams(search).get("next"), window.location.origin);
+
+export function useGo() {
+  const [, navigate] = useLocation();
+  const search = useSearch();
+  return {
+    /** To a page of ours, with `next` kept. */
+    to: (path: string, state: Carried = {}) => navigate(keepNext(path, search), { state }),
+    replace: (path: string, state: Carried = {}) => navigate(path, { state, replace: true }),
+    /** To `next`, or to the account. */
+    onwards: (state: Carried = {}) => {
+      const next = nextOf(search) ?? `${settings.mount}/account`;
+      const own = belowMount(next, settings.mount);
+      // Addresses that are not ours belong to the application, which is another document.
+      if (own !== null && isOurs(own)) navigate(own, { state, replace: true });
+      else window.location.replace(next);
+    },
+  };
+}
+
+const isOurs = (path: string) => /^\/(account|sign-in|sign-up|reset-password)([/?#]|$)/.test(path);

@@ -1,0 +1,30 @@
+// One call behind a button: busy while it runs, never twice at once, its failure kept.
+
+import { useRef, useState } from "react";
+
+import { type Failure, toFailure } from "./failure";
+import { endIfSignedOut } from "./sign-out";
+
+export function useAction<A extends unknown[]>(action: (...args: A) => Promise<void>) {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const isRunning = useRef(false);
+
+  const run = async (...args: A) => {
+    if (isRunning.current) return;
+    isRunning.current = true;
+    setBusy(true);
+    setFailure(null);
+    try {
+      await action(...args);
+    } catch (error) {
+      const caught = toFailure(error);
+      endIfSignedOut(caught);
+      setFailure(caught);
+    } finally {
+      isRunning.current = false;
+      setBusy(false);
+    }
+  };
+  return { run, isBusy, failure, reset: () => setFailure(null) };
+}
