@@ -101,3 +101,29 @@ async fn neither_address_nor_number_nor_password_can_be_changed_without_it() {
     assert!(user.get("new_email").is_none());
     assert_eq!(user["phone"], "");
 }
+
+#[tokio::test]
+async fn a_newer_session_that_lacks_it_too_long_ends_no_other() {
+    let single = ("plinth.auth.sessions.single_per_user", "true");
+    let (api, session) = ann(&[TEN_MINUTES, single]).await;
+    let (_, raised) = with_app(&api, &session).await;
+    api.advance(Duration::from_secs(60));
+    sign_in(&api).await;
+
+    let reply = refresh(&api, &raised).await;
+    reply.refuses(400, "session_expired");
+    api.advance(Duration::from_secs(601));
+    refresh(&api, &raised).await.ok();
+}
+
+/// The proof makes a new token, though nothing was refreshed.
+#[tokio::test]
+async fn a_session_is_in_use_when_it_sees_the_factor() {
+    let idle = ("auth.sessions.inactivity_timeout", "1h");
+    let (api, session) = ann(&[idle]).await;
+    api.advance(Duration::from_secs(50 * 60));
+    let (_, raised) = with_app(&api, &session).await;
+    api.advance(Duration::from_secs(50 * 60));
+
+    refresh(&api, &raised).await.ok();
+}
