@@ -127,7 +127,7 @@ fn suite_steps(folder: PathBuf, built: &OnceCell<Artifacts>) -> [Step<'_>; 2] {
         })
         .needs([BUILD, RUNTIME_PACKAGES, &packages])
         .needs(is_in_browser.then_some(SYSTEM_PACKAGES))
-        .needs(ssr::further_needs(&name)),
+        .needs(ssr::further_needs(&name).iter().copied()),
     ]
 }
 

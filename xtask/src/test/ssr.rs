@@ -5,16 +5,20 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::artifacts::Artifacts;
+use super::{SYSTEM_PACKAGES, artifacts::Artifacts};
 
 const SUITE: &str = "ssr";
 
 /// The application, of `examples/`.
 const EXAMPLE: &str = "axum-session";
 
-/// The suite signs in at the OpenID provider that another suite has the packages of.
-pub(super) fn further_needs(suite: &str) -> Option<&'static str> {
-    (suite == SUITE).then_some("js-clients packages")
+/// The suite signs in at the OpenID provider that another suite has the packages of, and opens the
+/// application in Chromium.
+pub(super) fn further_needs(suite: &str) -> &'static [&'static str] {
+    match suite {
+        SUITE => &["js-clients packages", SYSTEM_PACKAGES],
+        _ => &[],
+    }
 }
 
 /// Tells the suite where its application is.
