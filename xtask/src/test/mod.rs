@@ -138,11 +138,11 @@ fn suite_step(folder: PathBuf, built: &OnceCell<Artifacts>) -> Step<'_> {
         }
         test_in_javascript(&folder, built)
     });
-    // These two use servers and clients of those of the published clients.
-    let shares = is_in_browser || name == ssr::SUITE;
-    let shared = shares.then(|| packages_of(JS_CLIENTS));
+    // These two open Chromium, and use servers and clients of the suite of published clients.
+    let is_wide = is_in_browser || name == ssr::SUITE;
+    let shared = is_wide.then(|| packages_of(JS_CLIENTS));
     step.needs([BUILD, RUNTIME_PACKAGES, &packages])
-        .needs(is_in_browser.then_some(SYSTEM_PACKAGES))
+        .needs(is_wide.then_some(SYSTEM_PACKAGES))
         .needs(shared)
 }
 

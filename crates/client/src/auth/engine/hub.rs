@@ -120,3 +120,38 @@ impl fmt::Debug for AuthEvents {
         formatter.debug_struct("AuthEvents").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s37_events_wait_for_the_start_and_keep_their_order() {
+        let hub = Hub::default();
+        let (_sender, mut receiver) = hub.subscribe();
+
+        hub.emit(AuthEvent::TokenRefreshed, None);
+        hub.emit(AuthEvent::SignedIn, None);
+        assert!(receiver.try_recv().is_err());
+        // What other processes say does not wait (S41).
+        hub.deliver(AuthEvent::UserUpdated, None);
+        assert_eq!(receiver.try_recv().unwrap().0, AuthEvent::UserUpdated);
+
+        hub.open();
+        assert_eq!(receiver.try_recv().unwrap().0, AuthEvent::TokenRefreshed);
+        assert_eq!(receiver.try_recv().unwrap().0, AuthEvent::SignedIn);
+        hub.emit(AuthEvent::PasswordRecovery, None);
+        assert_eq!(receiver.try_recv().unwrap().0, AuthEvent::PasswordRecovery);
+    }
+
+    #[test]
+    fn whoever_has_left_is_forgotten() {
+        let hub = Hub::default();
+        drop(hub.subscribe());
+        hub.open();
+
+        hub.emit(AuthEvent::SignedIn, None);
+
+        assert!(hub.state().subscribers.is_empty());
+    }
+}
