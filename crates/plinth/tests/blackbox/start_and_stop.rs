@@ -235,10 +235,17 @@ fn an_open_tail_does_not_hold_up_a_stop() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("a tail");
-    server.http().get("/auth/v1/health").expect_status(200);
-    let mut first = [0; 1];
-    let shown = tail.stdout.as_mut().expect("a pipe");
-    std::io::Read::read_exact(shown, &mut first).expect("the tail is open");
+    let mut shown = tail.stdout.take().expect("a pipe");
+    let reader = std::thread::spawn(move || {
+        let mut first = [0; 1];
+        std::io::Read::read_exact(&mut shown, &mut first).map(|()| shown)
+    });
+    // It shows what happens once it is there, and nobody says when that is.
+    eventually(Duration::from_secs(60), "the tail shows something", || {
+        server.http().get("/auth/v1/health").expect_status(200);
+        reader.is_finished().then_some(())
+    });
+    let _shown = reader.join().expect("a reader").expect("the tail is open");
 
     let began = std::time::Instant::now();
     assert_eq!(server.stop().code(), Some(0));
