@@ -1,18 +1,99 @@
-//! Who asks for a page, as far as the request alone tells.
+//! Who asks for a page: the session in their cookies, verified and kept fresh (client contract U2).
+//!
+//! The auth service is asked as a browser would ask it, but through its router instead of the
+//! network. It decides about sessions, here as everywhere.
 
-use http::{HeaderMap, header};
+use std::{convert::Infallible, future::Future, pin::Pin, sync::Arc, task};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, OriginalUri},
+    response::Response,
+};
+use bytes::Bytes;
+use http::{Extensions, HeaderMap, Request, Uri, header};
+use http_body_util::Full;
+use moka::sync::Cache;
+use plinth_client::{Http, auth::JwksCache};
+use plinth_project::{ClientAddress, Credentials, Project, ProjectRef, PublicUrl, RequestId};
+use plinth_session::{ConfigError, SessionLayer, SessionState};
+use tower::Service;
+
+use super::page::Site;
+
+/// Projects whose keys are remembered.
+const MAX_PROJECTS: u64 = 10_000;
+
+/// What every request to the auth service has in front of its path.
+const AUTH: &str = "/auth/v1";
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visitor {
-    /// Nobody is signed in: there is no session at all.
+    /// Nobody is signed in, or whoever was is not any more.
     Guest,
-    /// There is a session, which the page itself checks before it shows anything.
-    Unknown,
+    /// A user, or somebody whose session cannot be judged here: one whose role is not the usual
+    /// one, or while the database is away. The page holds nothing but settings, and asks itself.
+    User,
+}
+
+/// Makes the layer that looks at cookies.
+#[derive(Clone)]
+pub(super) struct Gate {
+    auth: Router,
+    keys: Cache<ProjectRef, Arc<JwksCache>>,
+}
+
+impl Gate {
+    pub(super) fn new(auth: Router) -> Self {
+        Self {
+            auth,
+            keys: Cache::new(MAX_PROJECTS),
+        }
+    }
+
+    /// The layer for one request to the pages of a project.
+    pub(super) fn layer(
+        &self,
+        project: &Project,
+        site: &Site,
+        key: &str,
+        known: &Extensions,
+    ) -> Result<SessionLayer, ConfigError> {
+        let reference = project.reference().clone();
+        let keys = self.keys.get_with(reference, || Arc::new(JwksCache::new()));
+        let auth = AuthInside {
+            auth: self.auth.clone(),
+            project: project.clone(),
+            public_url: known.get().cloned(),
+            client: known.get().copied(),
+            id: known.get().cloned(),
+        };
+        SessionLayer::builder(site.project_url.as_str(), key)
+            .cookie_name(site.storage_key.as_str())
+            .public_url(site.project_url.as_str())
+            // A project may be known by several addresses; its keys are its own.
+            .any_issuer()
+            // The page itself writes the same cookies to the same browser.
+            .allow_insecure(true)
+            .jwks(keys)
+            .http(Http::with_service(auth))
+            .build()
+    }
+}
+
+/// What the layer found out. It has taken cookies of sessions that have ended out of the request.
+pub(super) fn visitor(state: &SessionState, storage_key: &str, headers: &HeaderMap) -> Visitor {
+    match state.session() {
+        Some(_) => Visitor::User,
+        None if has_session(storage_key, headers) => Visitor::User,
+        None => Visitor::Guest,
+    }
 }
 
 /// Looks for the session's cookie, whole or in parts.
-pub(super) fn visitor(storage_key: &str, headers: &HeaderMap) -> Visitor {
+fn has_session(storage_key: &str, headers: &HeaderMap) -> bool {
     let mut cookies = headers
         .get_all(header::COOKIE)
         .iter()
@@ -23,10 +104,59 @@ pub(super) fn visitor(storage_key: &str, headers: &HeaderMap) -> Visitor {
         Some(rest) => rest.is_empty() || rest == ".0",
         None => false,
     };
-    match cookies.any(|(name, value)| is_session(name) && !value.is_empty()) {
-        true => Visitor::Unknown,
-        false => Visitor::Guest,
+    cookies.any(|(name, value)| is_session(name) && !value.is_empty())
+}
+
+/// The auth service of a project, as the edge would call it.
+#[derive(Clone)]
+struct AuthInside {
+    auth: Router,
+    project: Project,
+    public_url: Option<PublicUrl>,
+    client: Option<ClientAddress>,
+    id: Option<RequestId>,
+}
+
+impl Service<Request<Full<Bytes>>> for AuthInside {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> task::Poll<Result<(), Infallible>> {
+        task::Poll::Ready(Ok(()))
     }
+
+    fn call(&mut self, request: Request<Full<Bytes>>) -> Self::Future {
+        let mut request = request.map(Body::new);
+        let original = std::mem::take(request.uri_mut());
+        *request.uri_mut() = below_auth(&original);
+        let now = time::OffsetDateTime::now_utc().unix_timestamp();
+        let credentials = Credentials::read(&self.project, request.headers(), None, now);
+        let extensions = request.extensions_mut();
+        extensions.insert(credentials.caller());
+        extensions.insert(credentials);
+        extensions.insert(self.project.clone());
+        extensions.insert(OriginalUri(original));
+        if let Some(public_url) = &self.public_url {
+            extensions.insert(public_url.clone());
+        }
+        if let Some(client) = self.client {
+            extensions.insert(client);
+        }
+        if let Some(id) = &self.id {
+            extensions.insert(id.clone());
+        }
+        DefaultBodyLimit::disable().apply(&mut request);
+        let mut auth = self.auth.clone();
+        Box::pin(async move { auth.call(request).await })
+    }
+}
+
+/// `/user?a` of `http://host/p/ref/auth/v1/user?a`.
+fn below_auth(uri: &Uri) -> Uri {
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    let below = target.split_once(AUTH).map_or(target, |(_, below)| below);
+    below.parse().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -38,20 +168,30 @@ mod tests {
         let check = |cookie: &'static str, expected| {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, cookie.parse().expect("a header"));
-            assert_eq!(visitor("sb-x-auth-token", &headers), expected, "{cookie}");
+            assert_eq!(
+                has_session("sb-x-auth-token", &headers),
+                expected,
+                "{cookie}"
+            );
         };
-        check("a=b; sb-x-auth-token=base64-e30", Visitor::Unknown);
+        check("a=b; sb-x-auth-token=base64-e30", true);
+        check("sb-x-auth-token.0=base64-e; sb-x-auth-token.1=30", true);
+        check("sb-x-auth-token=", false);
+        check("sb-x-auth-token-code-verifier=1", false);
+        check("sb-y-auth-token=base64-e30", false);
+        check("nonsense", false);
+        assert!(!has_session("sb-x-auth-token", &HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_service_sees_its_own_path() {
+        let check = |uri: &'static str, expected: &str| {
+            assert_eq!(below_auth(&Uri::from_static(uri)).to_string(), expected);
+        };
         check(
-            "sb-x-auth-token.0=base64-e; sb-x-auth-token.1=30",
-            Visitor::Unknown,
+            "http://127.0.0.1:54321/auth/v1/token?grant_type=refresh_token",
+            "/token?grant_type=refresh_token",
         );
-        check("sb-x-auth-token=", Visitor::Guest);
-        check("sb-x-auth-token-code-verifier=1", Visitor::Guest);
-        check("sb-y-auth-token=base64-e30", Visitor::Guest);
-        check("nonsense", Visitor::Guest);
-        assert_eq!(
-            visitor("sb-x-auth-token", &HeaderMap::new()),
-            Visitor::Guest
-        );
+        check("http://a.example/p/x/auth/v1/user", "/user");
     }
 }

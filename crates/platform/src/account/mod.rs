@@ -10,17 +10,21 @@ mod config;
 mod gate;
 mod page;
 
+use std::{convert::Infallible, sync::Arc};
+
 use axum::{
     Router,
-    extract::{OriginalUri, Request, State},
+    extract::{FromRequestParts, OriginalUri, Request, State},
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, Uri, header};
 use plinth_project::{NotServed, Project, PublicUrl};
+use plinth_session::{SessionLayer, SessionState};
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Platform;
 use config::AccountConfig;
-use gate::Visitor;
+use gate::{Gate, Visitor};
 use page::{PageKind, Site};
 
 pub use assets::Assets;
@@ -32,13 +36,18 @@ const ASSETS: &str = "/_account/";
 struct Account {
     platform: Platform,
     assets: Assets,
+    gate: Gate,
 }
 
-/// The pages of all projects. What is no page of the project is [`NotServed`].
-pub fn account_pages(platform: Platform, assets: Assets) -> Router {
-    Router::new()
-        .fallback(answer)
-        .with_state(Account { platform, assets })
+/// The pages of all projects. What is no page of the project is [`NotServed`]. `auth` is the
+/// router of the auth service, which knows whose session is still one.
+pub fn account_pages(platform: Platform, assets: Assets, auth: Router) -> Router {
+    let gate = Gate::new(auth);
+    Router::new().fallback(answer).with_state(Account {
+        platform,
+        assets,
+        gate,
+    })
 }
 
 /// Whether a path on a host that names no project is a page of the default project. `mount` is
@@ -74,43 +83,83 @@ async fn answer(
     if let Some(name) = file {
         return account.assets.answer(name, request.headers()).await;
     }
-    let kind = kind.unwrap_or(PageKind::Root);
     let public_url = request.extensions().get::<PublicUrl>();
     let site = Site::new(&project, &config, public_url);
-    // The one place that decides who may see a page. `crates/session` verifies and refreshes the
-    // session; connect it in `gate::visitor`.
-    let visitor = gate::visitor(&site.storage_key, request.headers());
-    if let Some(target) = redirect(kind, visitor, &site.mount, &original) {
-        return see_other(&target);
-    }
-    account.page(&project, &config, &site).await
-}
-
-impl Account {
-    async fn page(&self, project: &Project, config: &AccountConfig, site: &Site) -> Response {
-        let Some(template) = self.assets.page().await else {
-            return page::not_built();
-        };
-        match self.platform.publishable_key(project.reference()).await {
-            Ok(key) => page::render(&template, config, site, &key),
-            Err(error) => error.into_response(),
+    let key = match account.platform.publishable_key(project.reference()).await {
+        Ok(key) => key,
+        Err(error) => return error.into_response(),
+    };
+    let page = Page {
+        assets: account.assets,
+        config,
+        site,
+        key,
+    };
+    match kind.unwrap_or(PageKind::Root) {
+        PageKind::Root => see_other(&format!("{}/account", page.site.mount)),
+        PageKind::Open => page.show().await,
+        PageKind::User => {
+            let known = request.extensions();
+            match account.gate.layer(&project, &page.site, &page.key, known) {
+                Ok(layer) => page.show_to_user(layer, original, request).await,
+                Err(error) => {
+                    tracing::error!("sessions cannot be looked at: {error}");
+                    StatusCode::INTERNAL_SERVER_ERROR.into_response()
+                }
+            }
         }
     }
 }
 
-/// Where somebody is sent instead of seeing the page.
-fn redirect(kind: PageKind, visitor: Visitor, mount: &str, original: &http::Uri) -> Option<String> {
-    match (kind, visitor) {
-        (PageKind::Root, _) => Some(format!("{mount}/account")),
-        (PageKind::User, Visitor::Guest) => {
-            let target = original
-                .path_and_query()
-                .map_or("/", |target| target.as_str());
-            let next: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
-            Some(format!("{mount}/sign-in?next={next}"))
+/// The page for one project.
+#[derive(Clone)]
+struct Page {
+    assets: Assets,
+    config: Arc<AccountConfig>,
+    site: Site,
+    key: String,
+}
+
+impl Page {
+    async fn show(&self) -> Response {
+        match self.assets.page().await {
+            Some(template) => page::render(&template, &self.config, &self.site, &self.key),
+            None => page::not_built(),
         }
-        _ => None,
     }
+
+    /// The one place that decides who may see a page. Cookies that had to be refreshed or removed
+    /// go with the answer, whichever it is.
+    async fn show_to_user(self, layer: SessionLayer, original: Uri, request: Request) -> Response {
+        let inner = service_fn(move |request: Request| {
+            let (page, original) = (self.clone(), original.clone());
+            async move {
+                let (mut parts, _) = request.into_parts();
+                let state = match SessionState::from_request_parts(&mut parts, &()).await {
+                    Ok(state) => state,
+                    Err(rejection) => return Ok::<_, Infallible>(rejection.into_response()),
+                };
+                let visitor = gate::visitor(&state, &page.site.storage_key, &parts.headers);
+                Ok(match visitor {
+                    Visitor::Guest => see_other(&sign_in(&page.site.mount, &original)),
+                    Visitor::User => page.show().await,
+                })
+            }
+        });
+        match layer.layer(inner).oneshot(request).await {
+            Ok(response) => response,
+            Err(impossible) => match impossible {},
+        }
+    }
+}
+
+/// The sign-in page, which leads back to where somebody wanted to go.
+fn sign_in(mount: &str, original: &Uri) -> String {
+    let target = original
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
+    let next: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
+    format!("{mount}/sign-in?next={next}")
 }
 
 fn see_other(target: &str) -> Response {
@@ -133,8 +182,6 @@ fn not_served() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use http::Uri;
-
     use super::*;
 
     #[test]
@@ -157,16 +204,9 @@ mod tests {
     #[test]
     fn guests_are_led_to_the_sign_in_page_and_back() {
         let at = Uri::from_static("/p/x/account/sessions?a=b&c");
-        let check = |kind, visitor, expected: Option<&str>| {
-            assert_eq!(redirect(kind, visitor, "/p/x", &at).as_deref(), expected);
-        };
-        check(
-            PageKind::User,
-            Visitor::Guest,
-            Some("/p/x/sign-in?next=%2Fp%2Fx%2Faccount%2Fsessions%3Fa%3Db%26c"),
+        assert_eq!(
+            sign_in("/p/x", &at),
+            "/p/x/sign-in?next=%2Fp%2Fx%2Faccount%2Fsessions%3Fa%3Db%26c"
         );
-        check(PageKind::User, Visitor::Unknown, None);
-        check(PageKind::Open, Visitor::Guest, None);
-        check(PageKind::Root, Visitor::Guest, Some("/p/x/account"));
     }
 }

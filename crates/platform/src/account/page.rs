@@ -42,9 +42,10 @@ impl PageKind {
 }
 
 /// Where the pages of a project are.
+#[derive(Clone)]
 pub(super) struct Site {
     /// Base of the project's services.
-    project_url: String,
+    pub(super) project_url: String,
     /// Path of the pages, without a slash at its end.
     pub(super) mount: String,
     /// Name of the session's cookies.

@@ -125,13 +125,13 @@ impl Serving {
         let landing = Router::new()
             .route("/", get(plinth_platform::landing_page))
             .with_state(platform.clone());
-        let auth = plinth_auth::routes(auth.clone());
-        let auth = Mount::new("/auth/v1", Source::Auth, auth);
+        let auth_routes = plinth_auth::routes(auth.clone());
+        let auth = Mount::new("/auth/v1", Source::Auth, auth_routes.clone());
         let rest = plinth_rest::routes(plinth_rest::RestService::new());
         let rest = Mount::new("/rest/v1", Source::Rest, rest).with_foreign_pages();
         let AccountPages { assets, path } = pages;
         let is_page = move |asked: &str| plinth_platform::is_account_page(&path, asked);
-        let pages = plinth_platform::account_pages(platform.clone(), assets);
+        let pages = plinth_platform::account_pages(platform.clone(), assets, auth_routes);
         let mounts = Mounts::new(api::routes(platform.clone()), landing)
             .service(auth)
             .service(rest)

@@ -1,0 +1,81 @@
+// The account pages look at the session before they show anything (client contract U2, U25).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+
+import { createClient } from "@supabase/supabase-js";
+
+import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import { Browser } from "./support/browser.mjs";
+
+/** So short that every page finds a token that is about to end. */
+const seconds = 3;
+
+let plinth;
+before(async () => {
+  plinth = await startAccounts({ "auth.jwt_expiry": seconds });
+});
+after(() => plinth?.stop());
+
+const withoutSession = { auth: { persistSession: false, autoRefreshToken: false } };
+
+/** Somebody who signed in with the published client; the pages are the application. */
+async function signedIn() {
+  const person = somebody();
+  const admin = createClient(plinth.apiUrl, plinth.keys.secret, withoutSession);
+  const { data } = await admin.auth.admin.createUser({ ...person, email_confirm: true });
+  const browser = new Browser({ url: plinth.apiUrl }, plinth);
+  const { email, password } = person;
+  const { error } = await browser.client().auth.signInWithPassword({ email, password });
+  assert.equal(error, null);
+  return { browser, admin, id: data.user.id };
+}
+
+test("guests are led to the sign-in page, and back afterwards", async () => {
+  const browser = new Browser({ url: plinth.apiUrl }, plinth);
+
+  const response = await browser.get("/account/security?tab=1");
+
+  assert.equal(response.status, 303);
+  assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount%2Fsecurity%3Ftab%3D1");
+  assert.equal(response.headers.get("cache-control"), "no-store");
+});
+
+test("a session that is about to end is refreshed before its page is sent", async () => {
+  const { browser, id } = await signedIn();
+  const old = browser.session;
+
+  const response = await browser.get("/account");
+
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get("cache-control"), /no-store/);
+  assert.match(await response.text(), /id="plinth-account"/);
+  assert.notEqual(browser.session.refresh_token, old.refresh_token);
+  assert.equal(browser.session.user.id, id);
+  assert.equal(await browser.userOfJs(), id);
+});
+
+test("pages for everybody leave the session alone", async () => {
+  const { browser } = await signedIn();
+  const old = browser.session;
+
+  const response = await browser.get("/sign-in");
+
+  assert.equal(response.status, 200);
+  assert.deepEqual(response.headers.getSetCookie(), []);
+  assert.deepEqual(browser.session, old);
+});
+
+test("a session that was ended elsewhere leads to the sign-in page, without its cookies", async () => {
+  const { browser, admin } = await signedIn();
+  const { error } = await admin.auth.admin.signOut(browser.session.access_token, "global");
+  assert.equal(error, null);
+  await wait((seconds + 1) * 1000);
+
+  const response = await browser.get("/account");
+
+  assert.equal(response.status, 303);
+  assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount");
+  assert.deepEqual(browser.chunks, []);
+});
