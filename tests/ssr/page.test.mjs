@@ -5,7 +5,8 @@ import { after, before, test } from "node:test";
 
 import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
 import { startApp } from "./support/app.mjs";
-import { executablePath, openChromium } from "./support/chromium.mjs";
+import { executablePath } from "../browser/support/chromium.mjs";
+import { openChromium } from "./support/chromium.mjs";
 
 const options = { skip: !executablePath && "there is no Chromium" };
 

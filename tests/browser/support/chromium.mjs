@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 
 import { chromium } from "playwright-core";
 
-const executablePath = process.env.PATH.split(delimiter)
+export const executablePath = process.env.PATH.split(delimiter)
   .map((folder) => join(folder, "chromium"))
   .find((file) => existsSync(file));
 const args = [

@@ -4,22 +4,15 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 
-import { chromium } from "playwright-core";
+import { launchBrowser } from "../../browser/support/chromium.mjs";
 
 const require = createRequire(import.meta.url);
 
-/** The system's own; nothing is downloaded. */
-export const executablePath = process.env.PATH.split(delimiter)
-  .map((folder) => join(folder, "chromium"))
-  .find((file) => existsSync(file));
-
-const args = ["--disable-background-networking", "--disable-gpu", "--no-first-run", "--no-sandbox"];
-
 /** A browser, and `visit(url)`: a page in a profile of its own. */
 export async function openChromium() {
-  const browser = await chromium.launch({ executablePath, args });
+  const browser = await launchBrowser();
   return { visit, close: () => browser.close() };
 
   async function visit(url) {

@@ -138,12 +138,15 @@ fn suite_step(folder: PathBuf, built: &OnceCell<Artifacts>) -> Step<'_> {
         }
         test_in_javascript(&folder, built)
     });
-    // These two open Chromium, and use servers and clients of the suite of published clients.
-    let is_wide = is_in_browser || name == ssr::SUITE;
-    let shared = is_wide.then(|| packages_of(JS_CLIENTS));
+    // Suites that open Chromium, and use what supports the ones before them.
+    let (is_wide, shared): (bool, &[&str]) = match name.as_str() {
+        BROWSER => (true, &[JS_CLIENTS]),
+        ssr::SUITE => (true, &[JS_CLIENTS, BROWSER]),
+        _ => (false, &[]),
+    };
     step.needs([BUILD, RUNTIME_PACKAGES, &packages])
         .needs(is_wide.then_some(SYSTEM_PACKAGES))
-        .needs(shared)
+        .needs(shared.iter().map(|suite| packages_of(suite)))
 }
 
 /// The folders of `tests` that are npm packages.

@@ -8,7 +8,7 @@ mod sms;
 use std::time::Duration;
 
 use plinth_project::FromSettings;
-use plinth_settings::Settings;
+use plinth_settings::{Settings, password_characters};
 use plinth_token::Secret;
 use url::Url;
 
@@ -16,7 +16,7 @@ use super::{
     AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig, RefreshConfig,
     RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, password,
 };
-use crate::{password::character_sets, request::redirect::AllowList};
+use crate::request::redirect::AllowList;
 
 impl FromSettings for AuthConfig {
     fn from_settings(settings: &Settings) -> Self {
@@ -99,9 +99,10 @@ fn password(settings: &Settings) -> PasswordConfig {
     let has_hibp = settings.bool("plinth.auth.password.hibp.enabled");
     PasswordConfig {
         min_length: password::min_length(count(settings, "auth.minimum_password_length")),
-        required_characters: character_sets(password_rule(
-            settings.opt_text("auth.password_requirements"),
-        )),
+        required_characters: password_characters(settings.opt_text("auth.password_requirements"))
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         hibp: has_hibp.then(|| HibpConfig {
             fails_closed: settings.bool("plinth.auth.password.hibp.fail_closed"),
             url: settings.text("plinth.auth.password.hibp.url").to_owned(),
@@ -113,21 +114,6 @@ fn password(settings: &Settings) -> PasswordConfig {
         change_needs_reauthentication: settings.bool("auth.email.secure_password_change"),
         change_needs_current: settings.bool("auth.email.require_current_password"),
         makes_email_identity: settings.bool("plinth.auth.password.creates_email_identity"),
-    }
-}
-
-/// The sets behind a word of the tree, written as `PASSWORD_REQUIRED_CHARACTERS` has them.
-fn password_rule(word: Option<&str>) -> &'static str {
-    match word {
-        Some("letters_digits") => "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789",
-        Some("lower_upper_letters_digits") => {
-            "abcdefghijklmnopqrstuvwxyz:ABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789"
-        }
-        Some("lower_upper_letters_digits_symbols") => {
-            "abcdefghijklmnopqrstuvwxyz:ABCDEFGHIJKLMNOPQRSTUVWXYZ:0123456789:\
-             !@#$%^&*()_+-=[]{};'\\\\\\:\"|<>?,./`~"
-        }
-        _ => "",
     }
 }
 

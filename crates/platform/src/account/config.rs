@@ -1,7 +1,7 @@
 //! What the account pages have to know of a project's settings.
 
 use plinth_project::FromSettings;
-use plinth_settings::Settings;
+use plinth_settings::{Settings, password_characters};
 use serde::Serialize;
 
 /// Longest text of a field that says nothing else.
@@ -94,7 +94,9 @@ impl FromSettings for AccountConfig {
                 self_delete: settings.text("plinth.account.self_delete") != "off",
                 password: Password {
                     min_length: settings.integer("auth.minimum_password_length").max(6),
-                    characters: characters(settings.opt_text("auth.password_requirements")),
+                    characters: password_characters(
+                        settings.opt_text("auth.password_requirements"),
+                    ),
                     needs_current: settings.bool("auth.email.require_current_password"),
                 },
                 email: Email {
@@ -140,20 +142,4 @@ fn profile_fields(settings: &Settings) -> Vec<ProfileField> {
             }
         })
         .collect()
-}
-
-const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
-const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-const DIGITS: &str = "0123456789";
-const SYMBOLS: &str = "!@#$%^&*()_+-=[]{};'\\:\"|<>?,./`~";
-
-/// The sets behind a rule's name, as the auth service takes them.
-fn characters(rule: Option<&str>) -> &'static [&'static str] {
-    match rule {
-        Some("letters_digits") => &[LETTERS, DIGITS],
-        Some("lower_upper_letters_digits") => &[LOWER, UPPER, DIGITS],
-        Some("lower_upper_letters_digits_symbols") => &[LOWER, UPPER, DIGITS, SYMBOLS],
-        _ => &[],
-    }
 }

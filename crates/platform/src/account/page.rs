@@ -64,11 +64,10 @@ impl Site {
             .as_ref()
             .map_or("", |url| url.path())
             .trim_end_matches('/');
-        let host = url.as_ref().and_then(Url::host_str).unwrap_or("localhost");
         let reference = project.reference().as_str();
         Self {
             mount: format!("{base}{}", config.path),
-            storage_key: storage_key(project.kind(), reference, base, host),
+            storage_key: storage_key(project.kind(), reference, &project_url, base),
             project_url,
         }
     }
@@ -76,15 +75,14 @@ impl Site {
 
 /// The name that the published client would choose, except where projects share a host and their
 /// sessions would take each other's place (client contract U1, S6).
-fn storage_key(kind: ProjectKind, reference: &str, base: &str, host: &str) -> String {
+fn storage_key(kind: ProjectKind, reference: &str, project_url: &str, base: &str) -> String {
     let mut segments = base.rsplit('/');
     let is_by_path = segments.next().is_some() && segments.next() == Some("p");
-    let name = match kind {
-        ProjectKind::Platform => "platform",
-        _ if is_by_path => reference,
-        _ => host.split('.').next().unwrap_or(host),
-    };
-    format!("sb-{name}-auth-token")
+    match kind {
+        ProjectKind::Platform => "sb-platform-auth-token".to_owned(),
+        _ if is_by_path => format!("sb-{reference}-auth-token"),
+        _ => plinth_client::storage_key(project_url).unwrap_or_default(),
+    }
 }
 
 #[derive(Serialize)]
@@ -278,11 +276,8 @@ mod tests {
     #[test]
     fn sessions_of_projects_on_one_host_keep_apart() {
         let check = |kind, base, host, expected: &str| {
-            assert_eq!(
-                storage_key(kind, "abc", base, host),
-                expected,
-                "{base} {host}"
-            );
+            let url = format!("http://{host}:54321{base}");
+            assert_eq!(storage_key(kind, "abc", &url, base), expected, "{url}");
         };
         check(
             ProjectKind::Default,
