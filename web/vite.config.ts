@@ -25,6 +25,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     manifest: "manifest.json",
+    // Words do nothing by being loaded, so each goes with the pages that say it.
+    rolldownOptions: {
+      treeshake: { moduleSideEffects: [{ test: /\/src\/texts\//, sideEffects: false }] },
+    },
   },
   server: {
     port: 5173,

@@ -1,5 +1,7 @@
 // Times as people read them, in their language and time zone.
 
+import * as texts from "../texts";
+
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
@@ -21,6 +23,6 @@ export const dayOf = (at: string) => day.format(new Date(at));
 export function relativeTime(at: string, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
   const step = steps.find(([, size]) => Math.abs(seconds) >= size);
-  if (!step) return "just now";
+  if (!step) return texts.dates.justNow;
   return relative.format(Math.round(seconds / step[1]), step[0]);
 }
