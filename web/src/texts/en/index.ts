@@ -12,6 +12,8 @@ export * from "./errors";
 export * from "./farewell";
 export * from "./guest-frame";
 export * from "./identities";
+export * from "./language";
+export * from "./page";
 export * from "./passkeys";
 export * from "./profile";
 export * from "./recovery";
