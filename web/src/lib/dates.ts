@@ -1,10 +1,11 @@
-// Times as people read them, in their language and time zone.
+// Times as people read them, in the language of the pages and the reader's time zone.
 
 import * as texts from "../texts";
+import { locale } from "./locale";
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 24 * 3600],
