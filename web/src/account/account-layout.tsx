@@ -22,17 +22,23 @@ import { signOut } from "../lib/sign-out";
 import { useAction } from "../lib/use-action";
 import { usePageTitle } from "../lib/use-page-title";
 import { endAdvice, isNewPasswordAdvised } from "../lib/weak-password";
+import * as texts from "../texts";
 import { Brand, Links } from "./guest-layout";
 
 type Page = { path: string; label: string; icon: LucideIcon; below?: string[]; isHidden?: boolean };
 
 const pages: Page[] = [
-  { path: "/account", label: "Profile", icon: UserRound, below: ["/account/email"] },
-  { path: "/account/password", label: "Password", icon: KeyRound },
-  { path: "/account/security", label: "Two-step verification", icon: ShieldCheck },
-  { path: "/account/identities", label: "Connected accounts", icon: Link2 },
-  { path: "/account/sessions", label: "Devices", icon: Laptop },
-  { path: "/account/delete", label: "Delete account", icon: Trash2, isHidden: !settings.selfDelete },
+  { path: "/account", label: texts.accountFrame.profile, icon: UserRound, below: ["/account/email"] },
+  { path: "/account/password", label: texts.accountFrame.password, icon: KeyRound },
+  { path: "/account/security", label: texts.accountFrame.security, icon: ShieldCheck },
+  { path: "/account/identities", label: texts.accountFrame.identities, icon: Link2 },
+  { path: "/account/sessions", label: texts.accountFrame.sessions, icon: Laptop },
+  {
+    path: "/account/delete",
+    label: texts.accountFrame.delete,
+    icon: Trash2,
+    isHidden: !settings.selfDelete,
+  },
 ];
 
 /** The frame of everything behind the sign-in. */
@@ -49,7 +55,7 @@ export function AccountShell({ children }: { children: ReactNode }) {
           document.getElementById("content")?.focus();
         }}
       >
-        Skip to content
+        {texts.accountFrame.skip}
       </a>
       <header className="border-b border-line bg-surface">
         <div className="mx-auto flex max-w-5xl items-center justify-between gap-6 px-4 py-3 sm:px-6">
@@ -62,11 +68,11 @@ export function AccountShell({ children }: { children: ReactNode }) {
               variant="secondary"
               size="sm"
               isBusy={leave.isBusy}
-              busyLabel="Signing out…"
+              busyLabel={texts.common.signingOut}
               onClick={() => void leave.run()}
             >
               <LogOut aria-hidden className="size-4" />
-              <span className="max-sm:sr-only">Sign out</span>
+              <span className="max-sm:sr-only">{texts.common.signOut}</span>
             </Button>
           </div>
         </div>
@@ -92,7 +98,10 @@ function Navigation() {
     !!below?.includes(location) ||
     (path !== "/account" && location.startsWith(`${path}/`));
   return (
-    <nav aria-label="Account" className="-mx-4 overflow-x-auto px-4 py-1 md:mx-0 md:overflow-visible md:px-0">
+    <nav
+      aria-label={texts.accountFrame.navigation}
+      className="-mx-4 overflow-x-auto px-4 py-1 md:mx-0 md:overflow-visible md:px-0"
+    >
       <ul className="flex gap-1 md:sticky md:top-8 md:flex-col">
         {pages
           .filter(({ isHidden }) => !isHidden)
@@ -138,13 +147,13 @@ function PasswordAdvice() {
   return (
     <div className="mb-6">
       <Notice tone="warn" role="status">
-        <p>Your password is weaker than we ask for today.</p>
+        <p>{texts.accountFrame.weakPassword}</p>
         <p className="flex flex-wrap items-center gap-x-5">
           <TextLink href="/account/password" onClick={hide}>
-            Choose a stronger one
+            {texts.accountFrame.chooseStronger}
           </TextLink>
           <Button variant="quiet" size="text" onClick={hide}>
-            Not now
+            {texts.accountFrame.notNow}
           </Button>
         </p>
       </Notice>
@@ -155,9 +164,9 @@ function PasswordAdvice() {
 /** An address below the account that leads nowhere. */
 export function AccountNotFound() {
   return (
-    <AccountPage title="There is no such page" lead="The address may be mistyped, or the page has moved.">
+    <AccountPage title={texts.guestFrame.noPage} lead={texts.guestFrame.noPageLead}>
       <p>
-        <TextLink href="/account">Go to your profile</TextLink>
+        <TextLink href="/account">{texts.accountFrame.toProfile}</TextLink>
       </p>
     </AccountPage>
   );

@@ -1,6 +1,7 @@
 import { Component, type ReactNode } from "react";
 
 import { Button } from "../components/button";
+import * as texts from "../texts";
 import { GuestPage } from "./guest-layout";
 
 type Props = { children: ReactNode };
@@ -19,12 +20,8 @@ export class FailureBoundary extends Component<Props, { hasFailed: boolean }> {
   override render() {
     if (!this.state.hasFailed) return this.props.children;
     return (
-      <GuestPage
-        title="This page could not be loaded"
-        lead="Check your connection, then load it again."
-        hasError
-      >
-        <Button onClick={() => window.location.reload()}>Load again</Button>
+      <GuestPage title={texts.guestFrame.notLoaded} lead={texts.guestFrame.notLoadedLead} hasError>
+        <Button onClick={() => window.location.reload()}>{texts.guestFrame.loadAgain}</Button>
       </GuestPage>
     );
   }

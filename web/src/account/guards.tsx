@@ -9,6 +9,7 @@ import { useGo } from "../lib/navigation";
 import { keepNext } from "../lib/next";
 import { isRecovering, needsSecondStep, sessionEvent, useSession } from "../lib/session";
 import { settings } from "../lib/settings";
+import * as texts from "../texts";
 import { GuestSkeleton } from "./guest-layout";
 
 type Props = { children: ReactNode };
@@ -25,7 +26,7 @@ export function Guest({ children }: Props) {
     if (!session || session.user.is_anonymous) return;
     if (isRecovering(session)) return go.replace("/reset-password");
     if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
-    if (sessionEvent() === "SIGNED_IN") toast("You're signed in.");
+    if (sessionEvent() === "SIGNED_IN") toast(texts.guestFrame.signedIn);
     go.onwards();
     // Once per session, whatever else changes meanwhile.
     // oxlint-disable-next-line react/exhaustive-deps

@@ -5,6 +5,7 @@ import { LoadError, Skeleton } from "../components/states";
 import { captchaId } from "../lib/captcha";
 import { settings } from "../lib/settings";
 import { usePageTitle } from "../lib/use-page-title";
+import * as texts from "../texts";
 
 type Props = {
   title: string;
@@ -40,7 +41,7 @@ export function GuestSkeleton() {
   return (
     <Frame>
       <div className="rounded-lg border border-line bg-surface p-6 shadow-card sm:p-8">
-        <Skeleton label="Loading" lines={6} />
+        <Skeleton label={texts.common.loading} lines={6} />
       </div>
     </Frame>
   );
@@ -48,7 +49,7 @@ export function GuestSkeleton() {
 
 export function GuestLoadError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
-    <GuestPage title="Something went wrong" hasError>
+    <GuestPage title={texts.guestFrame.wentWrong} hasError>
       <LoadError error={error} onRetry={onRetry} />
     </GuestPage>
   );
@@ -89,9 +90,9 @@ export function Brand() {
 
 export function Links() {
   const links = [
-    ["Support", settings.supportUrl],
-    ["Terms", settings.termsUrl],
-    ["Privacy", settings.privacyUrl],
+    [texts.guestFrame.support, settings.supportUrl],
+    [texts.guestFrame.terms, settings.termsUrl],
+    [texts.guestFrame.privacy, settings.privacyUrl],
   ].filter((entry): entry is [string, string] => !!entry[1]);
   if (links.length === 0) return null;
   return (

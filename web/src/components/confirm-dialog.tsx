@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 
 import { errorText } from "../lib/error-text";
 import { useAction } from "../lib/use-action";
+import * as texts from "../texts";
 import { Button } from "./button";
 import { Dialog, DialogActions } from "./dialog";
 import { Notice } from "./notice";
@@ -31,7 +32,7 @@ export function ConfirmDialog({ title, action, busyLabel, onConfirm, onClose, ch
       )}
       <DialogActions>
         <Button variant="secondary" data-safe onClick={onClose} disabled={isBusy}>
-          Cancel
+          {texts.common.cancel}
         </Button>
         <Button variant="danger" isBusy={isBusy} busyLabel={busyLabel} onClick={() => void run()}>
           {action}

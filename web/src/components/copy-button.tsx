@@ -1,6 +1,7 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 
+import * as texts from "../texts";
 import { Button } from "./button";
 
 /** Copies a text and says so, also to those who only hear the page. */
@@ -15,7 +16,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   return (
     <Button variant="secondary" size="sm" aria-label={label} onClick={() => void copy()}>
       <Icon aria-hidden className="size-4" />
-      <span aria-live="polite">{isCopied ? "Copied" : "Copy"}</span>
+      <span aria-live="polite">{isCopied ? texts.common.copied : texts.common.copy}</span>
     </Button>
   );
 }

@@ -1,6 +1,8 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
+import * as texts from "../texts";
+
 type Props = { title: string; onClose: () => void; children: ReactNode };
 
 /** A modal dialog: the browser's own, which keeps the focus inside and gives it back. */
@@ -39,7 +41,7 @@ export function Dialog({ title, onClose, children }: Props) {
         </h2>
         <button
           type="button"
-          aria-label="Close"
+          aria-label={texts.common.close}
           onClick={onClose}
           className="-me-2 -mt-1 grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-text"
         >

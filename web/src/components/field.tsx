@@ -3,6 +3,7 @@ import { Eye, EyeOff } from "lucide-react";
 import { type InputHTMLAttributes, type ReactNode, type Ref, useId, useRef, useState } from "react";
 
 import { digitsOf } from "../lib/validation";
+import * as texts from "../texts";
 
 type Base = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value"> & {
   label: ReactNode;
@@ -48,7 +49,7 @@ function Frame({
       )}
       {error && (
         <p id={`${fieldId(name)}-error`} className="text-sm font-medium text-danger">
-          <span className="sr-only">Error: </span>
+          <span className="sr-only">{texts.common.errorMark}</span>
           {error}
         </p>
       )}
@@ -91,7 +92,7 @@ export function TextField({
 export function EmailField(props: Omit<Base, "label"> & { label?: ReactNode }) {
   return (
     <TextField
-      label="E-mail"
+      label={texts.common.email}
       type="email"
       inputMode="email"
       autoComplete="username"
@@ -126,7 +127,7 @@ export function PasswordField({ label, name, value, onValue, error, hint, aside,
         <button
           type="button"
           aria-pressed={isShown}
-          aria-label={`Show ${typeof label === "string" ? label.toLowerCase() : "password"}`}
+          aria-label={typeof label === "string" ? texts.common.showField(label) : texts.common.showPassword}
           onClick={() => setShown(!isShown)}
           className="absolute inset-y-0.5 end-0.5 grid w-11 place-items-center rounded-md text-soft hover:text-text"
         >
@@ -145,7 +146,14 @@ type CodeProps = Omit<Base, "label"> & {
 };
 
 /** A code from a message or an app: one input, digits only, sent by itself when complete. */
-export function CodeField({ label = "Code", length, value, onValue, onComplete, ...props }: CodeProps) {
+export function CodeField({
+  label = texts.common.code,
+  length,
+  value,
+  onValue,
+  onComplete,
+  ...props
+}: CodeProps) {
   const sent = useRef("");
   const accept = (text: string) => {
     const digits = digitsOf(text).slice(0, 10);
@@ -203,7 +211,7 @@ export function Checkbox({ name, label, isChecked, onCheck, error }: CheckboxPro
       </div>
       {error && (
         <p id={`${fieldId(name)}-error`} className="text-sm font-medium text-danger">
-          <span className="sr-only">Error: </span>
+          <span className="sr-only">{texts.common.errorMark}</span>
           {error}
         </p>
       )}

@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
 
 import type { Failure } from "../lib/failure";
+import * as texts from "../texts";
 import { Button } from "./button";
 import { fieldId } from "./field";
 import { Notice } from "./notice";
@@ -21,8 +22,6 @@ type Props = {
   children: ReactNode;
 };
 
-const mark = "Error: ";
-
 /** A form whose errors are summed up above it; the summary takes the focus after a failed submit. */
 export function Form({ form, help, label, children }: Props) {
   const summary = useRef<HTMLDivElement>(null);
@@ -33,9 +32,9 @@ export function Form({ form, help, label, children }: Props) {
   // The title of the page names its state, and is outside React.
   useEffect(() => {
     if (!isShown) return;
-    document.title = `${mark}${document.title}`;
+    document.title = texts.common.errorMark + document.title;
     return () => {
-      document.title = document.title.replace(mark, "");
+      document.title = document.title.replace(texts.common.errorMark, "");
     };
   }, [isShown]);
 
@@ -56,7 +55,7 @@ export function Form({ form, help, label, children }: Props) {
             {form.failure?.code === "offline" && (
               <div>
                 <Button variant="secondary" size="sm" onClick={() => void form.submit()}>
-                  Try again
+                  {texts.common.tryAgain}
                 </Button>
               </div>
             )}

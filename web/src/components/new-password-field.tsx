@@ -3,12 +3,13 @@ import type { ComponentProps } from "react";
 
 import { passwordHints } from "../lib/validation";
 import { settings } from "../lib/settings";
+import * as texts from "../texts";
 import { PasswordField } from "./field";
 
 type Props = Omit<ComponentProps<typeof PasswordField>, "label"> & { label?: string };
 
 /** A new password, with what it needs as a list that ticks itself off. */
-export function NewPasswordField({ label = "Password", ...props }: Props) {
+export function NewPasswordField({ label = texts.common.password, ...props }: Props) {
   const { minLength, characters } = settings.password;
   return (
     <PasswordField
@@ -27,7 +28,7 @@ export function NewPasswordField({ label = "Password", ...props }: Props) {
               >
                 <Icon aria-hidden className="size-3.5 shrink-0" />
                 {text}
-                <span className="sr-only">{isMet ? "(done)" : "(missing)"}</span>
+                <span className="sr-only">{isMet ? texts.common.isMet : texts.common.isMissing}</span>
               </li>
             );
           })}

@@ -1,6 +1,7 @@
 import { useState } from "react";
 
 import { callingCodes } from "../lib/calling-codes";
+import * as texts from "../texts";
 import { Select, TextField } from "./field";
 
 type Props = {
@@ -25,8 +26,8 @@ export function PhoneField({ name, value, error, onValue, onBlur }: Props) {
   };
   return (
     <div className="grid gap-4">
-      <Select name={`${name}-country`} label="Country" value={country} onValue={choose}>
-        <option value="">Choose, or type the code below</option>
+      <Select name={`${name}-country`} label={texts.common.country} value={country} onValue={choose}>
+        <option value="">{texts.common.chooseCountry}</option>
         {countries.map(({ region, label, code }) => (
           <option key={region} value={region}>
             {label} (+{code})
@@ -35,11 +36,11 @@ export function PhoneField({ name, value, error, onValue, onBlur }: Props) {
       </Select>
       <TextField
         name={name}
-        label="Phone number"
+        label={texts.common.phoneNumber}
         type="tel"
         inputMode="tel"
         autoComplete="tel"
-        placeholder="+49 170 1234567"
+        placeholder={texts.common.phoneExample}
         value={value}
         error={error}
         onValue={onValue}

@@ -4,6 +4,7 @@ import { errorText, isSendLimit, secondsToWait } from "../lib/error-text";
 import { useAction } from "../lib/use-action";
 import { toFailure } from "../lib/failure";
 import { useCountdown } from "../lib/use-countdown";
+import * as texts from "../texts";
 import { Button } from "./button";
 
 type Props = { onSend: () => Promise<unknown>; label?: string };
@@ -11,7 +12,7 @@ type Props = { onSend: () => Promise<unknown>; label?: string };
 const pause = 60;
 
 /** Asks for another message; disabled while the server would refuse (client contract U11). */
-export function ResendButton({ onSend, label = "Send it again" }: Props) {
+export function ResendButton({ onSend, label = texts.common.sendAgain }: Props) {
   const countdown = useCountdown();
   const [isSent, setSent] = useState(false);
   const { run, isBusy, failure } = useAction(async () => {
@@ -34,15 +35,15 @@ export function ResendButton({ onSend, label = "Send it again" }: Props) {
         size="text"
         className="justify-self-start"
         isBusy={isBusy}
-        busyLabel="Sending…"
+        busyLabel={texts.common.sending}
         disabled={countdown.left > 0}
         onClick={() => void run()}
       >
-        {countdown.left > 0 ? `${label} in ${countdown.left} s` : label}
+        {countdown.left > 0 ? texts.common.waitToSend(label, countdown.left) : label}
       </Button>
       <p role="status" className="text-sm text-soft">
-        {isSent && countdown.left > 0 && <span>Sent. </span>}
-        {countdown.left > 0 && <span className="sr-only">You can ask again in {announced} seconds.</span>}
+        {isSent && countdown.left > 0 && <span>{texts.common.sent} </span>}
+        {countdown.left > 0 && <span className="sr-only">{texts.common.canAskAgain(announced)}</span>}
       </p>
       {failure && (
         <p role="alert" className="text-sm font-medium text-danger">

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 
 import { errorText } from "../lib/error-text";
 import { toFailure } from "../lib/failure";
+import * as texts from "../texts";
 import { Button } from "./button";
 import { Notice } from "./notice";
 
@@ -29,7 +30,7 @@ export function LoadError({ error, onRetry }: { error: unknown; onRetry: () => u
       <p>{errorText(toFailure(error)).text}</p>
       <div>
         <Button variant="secondary" size="sm" onClick={() => void onRetry()}>
-          Try again
+          {texts.common.tryAgain}
         </Button>
       </div>
     </Notice>

@@ -1,4 +1,6 @@
-// The calling codes of countries, named in the reader's language.
+// The calling codes of countries, named in the language of the pages.
+
+import { locale } from "./locale";
 
 const table =
   "AD376 AE971 AF93 AG1268 AL355 AM374 AO244 AR54 AT43 AU61 AZ994 BA387 BB1246 BD880 BE32 BF226 BG359 BH973 " +
@@ -17,10 +19,10 @@ const table =
 export type CallingCode = { region: string; code: string; label: string };
 
 export function callingCodes(): CallingCode[] {
-  const names = new Intl.DisplayNames(undefined, { type: "region" });
+  const names = new Intl.DisplayNames(locale, { type: "region" });
   const entries = table.split(" ").map((entry) => {
     const region = entry.slice(0, 2);
     return { region, code: entry.slice(2), label: names.of(region) ?? region };
   });
-  return entries.sort((a, b) => a.label.localeCompare(b.label));
+  return entries.sort((a, b) => a.label.localeCompare(b.label, locale));
 }

@@ -1,8 +1,11 @@
-// Times as people read them, in their language and time zone.
+// Times as people read them, in the language of the pages and the reader's time zone.
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "short" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+import * as texts from "../texts";
+import { locale } from "./locale";
+
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 24 * 3600],
@@ -21,6 +24,6 @@ export const dayOf = (at: string) => day.format(new Date(at));
 export function relativeTime(at: string, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
   const step = steps.find(([, size]) => Math.abs(seconds) >= size);
-  if (!step) return "just now";
+  if (!step) return texts.dates.justNow;
   return relative.format(Math.round(seconds / step[1]), step[0]);
 }

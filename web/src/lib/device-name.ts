@@ -1,5 +1,7 @@
 // A device as people call it, from what its browser calls itself.
 
+import * as texts from "../texts";
+
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"],
   [/\bOPR\/|\bOpera\b/, "Opera"],
@@ -10,9 +12,9 @@ const browsers: [RegExp, string][] = [
   [/\bVersion\/[\d.]+.*\bSafari\//, "Safari"],
   [/\bcurl\//, "curl"],
   [/\bnode\b/i, "Node.js"],
-  [/\bdart\b/i, "Flutter app"],
-  [/\bokhttp\b/i, "Android app"],
-  [/\bCFNetwork\b/, "Apple app"],
+  [/\bdart\b/i, texts.devices.flutterApp],
+  [/\bokhttp\b/i, texts.devices.androidApp],
+  [/\bCFNetwork\b/, texts.devices.appleApp],
 ];
 
 const systems: [RegExp, string][] = [
@@ -32,8 +34,8 @@ export function deviceName(userAgent: string | null | undefined): string {
   const text = userAgent ?? "";
   const browser = find(browsers, text);
   const system = find(systems, text);
-  if (browser && system) return `${browser} on ${system}`;
-  return browser ?? system ?? "Unknown device";
+  if (browser && system) return texts.devices.browserOn(browser, system);
+  return browser ?? system ?? texts.devices.unknown;
 }
 
 /** Phones and tablets get another picture. */

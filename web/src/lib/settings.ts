@@ -3,6 +3,8 @@
 // The contract with `crates/platform/src/account`: one element
 // `<script type="application/json" id="plinth-account">` that holds an object of this form.
 
+import * as texts from "../texts";
+
 export type ProfileField = { key: string; label: string; required: boolean; max: number };
 
 export type AccountSettings = {
@@ -35,7 +37,7 @@ const defaults: AccountSettings = {
   projectUrl: "",
   key: "",
   storageKey: "",
-  title: "Your account",
+  title: texts.common.yourAccount,
   logo: null,
   accent: null,
   supportUrl: null,

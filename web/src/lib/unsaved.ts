@@ -2,12 +2,14 @@
 
 import { useEffect } from "react";
 
+import * as texts from "../texts";
+
 let isUnsaved = false;
 
 /** Whether the page may be left. */
 export function canLeave(): boolean {
   if (!isUnsaved) return true;
-  const mayLeave = window.confirm("You have unsaved changes. Leave without saving them?");
+  const mayLeave = window.confirm(texts.common.leaveUnsaved);
   if (mayLeave) isUnsaved = false;
   return mayLeave;
 }

@@ -14,6 +14,7 @@ import { useGo } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { needsSecondStep, startRecovery, useSession } from "../../lib/session";
 import { useAction } from "../../lib/use-action";
+import * as texts from "../../texts";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 import { Expired } from "./confirm";
 
@@ -35,7 +36,7 @@ export function Callback() {
       startRecovery(answer.user.id);
       return go.replace("/reset-password");
     }
-    if (linked) toast(`${providerName(linked)} is connected.`);
+    if (linked) toast(texts.callback.connected(providerName(linked)));
     if (needsSecondStep(answer.session)) return go.replace(keepNext("/sign-in/mfa", search));
     go.onwards();
   });
@@ -44,8 +45,9 @@ export function Callback() {
   useEffect(() => void run(), []);
 
   const isBack = !!failure && !!session && !!linked;
+  const provider = linked ?? lastMethod();
   const text = failure
-    ? errorText(failure, "callback", providerName(linked ?? lastMethod() ?? "the provider")).text
+    ? errorText(failure, "callback", provider === null ? undefined : providerName(provider)).text
     : "";
   // Somebody who only wanted to connect an account is still signed in, and goes back there.
   useEffect(() => {
@@ -58,14 +60,14 @@ export function Callback() {
   const isCancelled = failure.code === "access_denied";
   return (
     <GuestPage
-      title={isCancelled ? "Sign-in was cancelled" : "Sign-in didn't finish"}
+      title={isCancelled ? texts.callback.cancelled : texts.callback.unfinished}
       hasError={!isCancelled}
     >
       <Notice tone={isCancelled ? "info" : "warn"} role="alert">
         {text}
       </Notice>
       <TextLink href={session ? "/account" : keepNext("/sign-in", search)}>
-        {session ? "Back to your account" : "Back to sign-in"}
+        {session ? texts.callback.backToAccount : texts.signIn.back}
       </TextLink>
     </GuestPage>
   );

@@ -19,6 +19,7 @@ import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
 import { checkEmail } from "../../lib/validation";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 const emailRedirectTo = pageUrl(`/confirm?next=${encodeURIComponent(`${settings.mount}/account`)}`);
@@ -26,10 +27,10 @@ const emailRedirectTo = pageUrl(`/confirm?next=${encodeURIComponent(`${settings.
 export function ChangeEmail() {
   const user = useQuery(userQuery);
   return (
-    <AccountPage title="Change your e-mail">
+    <AccountPage title={texts.changeEmail.title}>
       <Content query={user} />
       <p className="text-sm">
-        <TextLink href="/account">Back to your profile</TextLink>
+        <TextLink href="/account">{texts.changeEmail.back}</TextLink>
       </p>
     </AccountPage>
   );
@@ -38,7 +39,7 @@ export function ChangeEmail() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
-  if (query.isPending) return <Skeleton label="Loading your address" />;
+  if (query.isPending) return <Skeleton label={texts.changeEmail.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const { email = "", new_email: pending } = query.data;
   return (
@@ -59,7 +60,7 @@ function NewAddress({ current }: NewProps) {
     screen: "email",
     checks: {
       email: (value) =>
-        checkEmail(value) ?? (value.trim() === current ? "This is your address already." : undefined),
+        checkEmail(value) ?? (value.trim() === current ? texts.changeEmail.isYours : undefined),
     },
     submit: async ({ email }) => {
       const { user } = await guarded(() =>
@@ -67,16 +68,16 @@ function NewAddress({ current }: NewProps) {
       );
       cache.setQueryData(userQuery.queryKey, user);
       form.set("email", "");
-      toast(user.new_email ? "We sent you a mail." : "Your e-mail address is changed.");
+      toast(user.new_email ? texts.changeEmail.mailSent : texts.changeEmail.changed);
     },
   });
   return (
-    <Card title="New address" lead={current && <>Your current address is {current}.</>}>
-      <Form form={form} label="Change your e-mail">
-        <EmailField {...form.field("email")} label="New e-mail" autoComplete="email" />
+    <Card title={texts.changeEmail.newAddress} lead={current && texts.changeEmail.current(current)}>
+      <Form form={form} label={texts.changeEmail.title}>
+        <EmailField {...form.field("email")} label={texts.changeEmail.newEmail} autoComplete="email" />
         <div>
-          <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…">
-            Change e-mail
+          <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.sending}>
+            {texts.changeEmail.submit}
           </Button>
         </div>
       </Form>
@@ -92,21 +93,19 @@ function Pending({ current, pending }: PendingProps) {
   const [isHalfDone, setHalfDone] = useState(false);
   const isDouble = settings.email.doubleConfirm && current !== "";
   return (
-    <Card title={isDouble ? "Confirm from both addresses" : "Confirm from the new address"}>
+    <Card title={isDouble ? texts.changeEmail.confirmBoth : texts.changeEmail.confirmNew}>
       <p className="text-soft">
-        We sent a mail to {pending}
-        {isDouble && ` and to ${current}`}. Open the link in {isDouble ? "each of them" : "it"}, or type the
-        code that came to {pending}. Ignore the mail to keep your address.
+        {isDouble ? texts.changeEmail.sentToBoth(pending, current) : texts.changeEmail.sentToNew(pending)}
       </p>
       {isHalfDone && (
         <Notice tone="good" role="status">
-          One confirmation received. Now open the link we sent to your other address.
+          {texts.changeEmail.halfDone}
         </Notice>
       )}
       <CodeForm
-        label="Code from the mail"
+        label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
-        submitLabel="Confirm"
+        submitLabel={texts.changeEmail.confirm}
         onResend={() =>
           done(auth.resend({ type: "email_change", email: pending, options: { emailRedirectTo } }))
         }
@@ -114,7 +113,7 @@ function Pending({ current, pending }: PendingProps) {
           const { session } = await done(auth.verifyOtp({ type: "email_change", email: pending, token }));
           if (!session) return setHalfDone(true);
           await cache.invalidateQueries(userQuery);
-          toast("Your e-mail address is changed.");
+          toast(texts.changeEmail.changed);
           go.to("/account");
         }}
       />

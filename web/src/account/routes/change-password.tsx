@@ -19,6 +19,7 @@ import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
 import { checkNewPassword } from "../../lib/validation";
 import { endAdvice } from "../../lib/weak-password";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 const hasPassword = (user: User) => user.identities?.some(({ provider }) => provider === "email") ?? false;
@@ -29,7 +30,7 @@ export function ChangePassword() {
   const user = useQuery(userQuery);
   const isSet = user.data ? hasPassword(user.data) : true;
   return (
-    <AccountPage title={isSet ? "Change your password" : "Set a password"}>
+    <AccountPage title={isSet ? texts.changePassword.title : texts.changePassword.titleFirst}>
       <Content query={user} />
     </AccountPage>
   );
@@ -38,7 +39,7 @@ export function ChangePassword() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
-  if (query.isPending) return <Skeleton label="Loading" />;
+  if (query.isPending) return <Skeleton label={texts.common.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   if (isSso(query.data)) {
     return <Notice tone="info">{errorText(new Failure("user_sso_managed", "")).text}</Notice>;
@@ -53,7 +54,7 @@ function PasswordForm({ user }: { user: User }) {
     values: { current: "", password: "" },
     screen: "password",
     checks: {
-      current: (value) => (asksCurrent && !value ? "Enter your current password." : undefined),
+      current: (value) => (asksCurrent && !value ? texts.checks.currentPasswordMissing : undefined),
       password: (value) => checkNewPassword(value, settings.password.minLength),
     },
     submit: async ({ current, password }) => {
@@ -69,7 +70,7 @@ function PasswordForm({ user }: { user: User }) {
       endAdvice();
       form.set("current", "");
       form.set("password", "");
-      toast("Password changed. Your other devices were signed out.");
+      toast(texts.common.passwordChanged);
     },
     onFailure: ({ code }) => {
       if (code.startsWith("current_password")) setAsksCurrent(true);
@@ -77,7 +78,7 @@ function PasswordForm({ user }: { user: User }) {
   });
   return (
     <Card>
-      <Form form={form} label="Change your password">
+      <Form form={form} label={texts.changePassword.title}>
         <input
           type="email"
           name="username"
@@ -89,17 +90,15 @@ function PasswordForm({ user }: { user: User }) {
         {asksCurrent && (
           <PasswordField
             {...form.field("current")}
-            label="Current password"
+            label={texts.changePassword.current}
             autoComplete="current-password"
           />
         )}
-        <NewPasswordField {...form.field("password")} label="New password" />
-        <p className="text-sm text-soft">
-          Your other devices are signed out, and links we sent you before no longer work.
-        </p>
+        <NewPasswordField {...form.field("password")} label={texts.common.newPassword} />
+        <p className="text-sm text-soft">{texts.changePassword.consequences}</p>
         <div>
-          <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…">
-            Save password
+          <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving}>
+            {texts.changePassword.save}
           </Button>
         </div>
       </Form>

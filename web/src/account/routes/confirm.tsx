@@ -19,44 +19,23 @@ import { pageUrl } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
+import * as texts from "../../texts";
 import { GuestPage } from "../guest-layout";
 import { Callback } from "./callback";
 
-const words: Record<string, { title: string; lead: string; button: string }> = {
-  signup: {
-    title: "Confirm your e-mail",
-    lead: "One click, and your account is ready.",
-    button: "Confirm e-mail",
-  },
-  email: { title: "Sign in", lead: "Continue to sign in on this device.", button: "Sign in" },
-  magiclink: { title: "Sign in", lead: "Continue to sign in on this device.", button: "Sign in" },
-  invite: {
-    title: "Accept your invitation",
-    lead: "Continue to set up your account.",
-    button: "Accept invitation",
-  },
-  recovery: {
-    title: "Reset your password",
-    lead: "Continue to choose a new password.",
-    button: "Continue",
-  },
-  email_change: {
-    title: "Confirm your e-mail",
-    lead: "Continue to use this address from now on.",
-    button: "Confirm e-mail",
-  },
-};
+type Words = { title: string; lead: string; button: string };
+
+const kinds: Record<string, Words> = texts.confirm.kinds;
 
 /** `/confirm`: the token is used by the click, because mail scanners open links (U5). */
 export function Confirm() {
   if (arrival.code || arrival.error) return <Callback />;
   if (arrival.message) return <HalfDone />;
-  const text = words[arrival.type ?? ""];
+  const text = kinds[arrival.type ?? ""];
   if (!arrival.tokenHash || !text) return <Malformed />;
   return <Ready tokenHash={arrival.tokenHash} type={arrival.type as EmailOtpType} text={text} />;
 }
 
-type Words = { title: string; lead: string; button: string };
 type ReadyProps = { tokenHash: string; type: EmailOtpType; text: Words };
 
 function Ready({ tokenHash, type, text }: ReadyProps) {
@@ -72,7 +51,7 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
       return go.replace("/reset-password", { kind: type });
     }
     if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
-    go.onwards({ notice: type === "email_change" ? "Your e-mail address is confirmed." : "" });
+    go.onwards({ notice: type === "email_change" ? texts.confirm.emailConfirmed : "" });
   });
   if (isHalfDone) return <HalfDone />;
   if (failure?.code === "otp_expired") return <Expired type={type} />;
@@ -83,7 +62,7 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
           {errorText(failure, "confirm").text}
         </Notice>
       )}
-      <Button isBusy={isBusy} busyLabel="Confirming…" onClick={() => void run()}>
+      <Button isBusy={isBusy} busyLabel={texts.confirm.confirming} onClick={() => void run()}>
         {text.button}
       </Button>
     </GuestPage>
@@ -92,9 +71,9 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
 
 function HalfDone() {
   return (
-    <GuestPage title="One more step">
+    <GuestPage title={texts.confirm.oneMoreStep}>
       <Notice tone="good" role="status">
-        One confirmation received. Now open the link we sent to your other address.
+        {texts.confirm.halfDone}
       </Notice>
     </GuestPage>
   );
@@ -104,16 +83,16 @@ function HalfDone() {
 export function Expired({ type }: { type: string | null }) {
   const text = errorText(new Failure("otp_expired", ""), "confirm").text;
   return (
-    <GuestPage title="This link no longer works" hasError>
+    <GuestPage title={texts.confirm.expired} hasError>
       <Notice tone="warn" role="alert">
         {text}
       </Notice>
-      {type === "recovery" && <TextLink href="/forgot-password">Ask for a new reset link</TextLink>}
-      {type === "invite" && <p>Ask whoever invited you to send another invitation.</p>}
-      {type === "email_change" && <TextLink href="/account/email">Change your e-mail again</TextLink>}
+      {type === "recovery" && <TextLink href="/forgot-password">{texts.confirm.newResetLink}</TextLink>}
+      {type === "invite" && <p>{texts.confirm.newInvitation}</p>}
+      {type === "email_change" && <TextLink href="/account/email">{texts.confirm.changeEmailAgain}</TextLink>}
       {type === "signup" && <NewLink />}
       {!["recovery", "invite", "email_change", "signup"].includes(type ?? "") && (
-        <TextLink href="/sign-in/code">Ask for a new link or code</TextLink>
+        <TextLink href="/sign-in/code">{texts.confirm.newLinkOrCode}</TextLink>
       )}
     </GuestPage>
   );
@@ -132,10 +111,10 @@ function NewLink() {
     },
   });
   return (
-    <Form form={form} label="Ask for a new link">
+    <Form form={form} label={texts.confirm.newLink}>
       <EmailField {...form.field("email")} />
-      <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…">
-        Send a new link
+      <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.sending}>
+        {texts.confirm.sendNewLink}
       </Button>
     </Form>
   );
@@ -143,12 +122,8 @@ function NewLink() {
 
 function Malformed() {
   return (
-    <GuestPage
-      title="This link is incomplete"
-      lead="Some mail programs cut long links. Open it again from the mail, or copy the whole address."
-      hasError
-    >
-      <TextLink href="/sign-in">Go to sign-in</TextLink>
+    <GuestPage title={texts.confirm.incomplete} lead={texts.confirm.incompleteLead} hasError>
+      <TextLink href="/sign-in">{texts.confirm.toSignIn}</TextLink>
     </GuestPage>
   );
 }

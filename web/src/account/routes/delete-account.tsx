@@ -9,17 +9,20 @@ import { leaveTo } from "../../lib/leaving";
 import { useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function DeleteAccount() {
   const session = useSession();
   const guarded = useStepUp();
-  const name = session?.user.email || session?.user.phone || "delete";
+  const name = session?.user.email || session?.user.phone || texts.deleteAccount.keyword;
   const form = useForm({
     values: { confirm: "" },
     checks: {
       confirm: (value) =>
-        value.trim().toLowerCase() === name.toLowerCase() ? undefined : `Type ${name} to confirm.`,
+        value.trim().toLowerCase() === name.toLowerCase()
+          ? undefined
+          : texts.deleteAccount.notConfirmed(name),
     },
     submit: async () => {
       await guarded((nonce) =>
@@ -31,25 +34,24 @@ export function DeleteAccount() {
   });
   const isRefused = form.failure?.code === "feature_disabled";
   return (
-    <AccountPage title="Delete your account" lead="This cannot be undone.">
-      <Card title="What happens">
+    <AccountPage title={texts.deleteAccount.title} lead={texts.deleteAccount.lead}>
+      <Card title={texts.deleteAccount.whatHappens}>
         <ul className="grid list-disc gap-2 ps-5 text-soft">
-          <li>You are signed out on every device.</li>
-          <li>Your profile, connected accounts and second steps are deleted.</li>
-          <li>What belongs to your account in this service may be deleted with it.</li>
-          <li>Nobody can restore it, also not the operator.</li>
+          {texts.deleteAccount.consequences.map((consequence) => (
+            <li key={consequence}>{consequence}</li>
+          ))}
         </ul>
       </Card>
       <Card>
         <Form
           form={form}
-          label="Delete your account"
+          label={texts.deleteAccount.title}
           help={
             isRefused &&
             settings.supportUrl && (
               <p>
                 <a className="font-medium underline underline-offset-4" href={settings.supportUrl}>
-                  Contact support
+                  {texts.common.contactSupport}
                 </a>
               </p>
             )
@@ -57,18 +59,19 @@ export function DeleteAccount() {
         >
           <TextField
             {...form.field("confirm")}
-            label={
-              <>
-                Type <strong>{name}</strong> to confirm
-              </>
-            }
+            label={texts.deleteAccount.typeToConfirm(<strong>{name}</strong>)}
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
           />
           <div>
-            <Button type="submit" variant="danger" isBusy={form.isBusy} busyLabel="Deleting…">
-              Delete my account
+            <Button
+              type="submit"
+              variant="danger"
+              isBusy={form.isBusy}
+              busyLabel={texts.deleteAccount.deleting}
+            >
+              {texts.deleteAccount.submit}
             </Button>
           </div>
         </Form>

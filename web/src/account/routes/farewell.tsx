@@ -2,13 +2,14 @@ import { Link } from "wouter";
 
 import { buttonClass } from "../../components/button";
 import { settings } from "../../lib/settings";
+import * as texts from "../../texts";
 import { GuestPage } from "../guest-layout";
 
 export function SignedOut() {
   return (
-    <GuestPage title="You're signed out" lead="Your session on this device has ended.">
+    <GuestPage title={texts.farewell.signedOut} lead={texts.farewell.signedOutLead}>
       <Link href="/sign-in" className={buttonClass("primary", "md", "w-full")}>
-        Sign in again
+        {texts.farewell.signInAgain}
       </Link>
     </GuestPage>
   );
@@ -16,17 +17,17 @@ export function SignedOut() {
 
 export function Goodbye() {
   return (
-    <GuestPage title="Your account is deleted" lead={`Thank you for having been with ${settings.title}.`}>
-      <p className="text-soft">Nothing of it is left on this device. You can close this page.</p>
+    <GuestPage title={texts.farewell.deleted} lead={texts.farewell.deletedLead(settings.title)}>
+      <p className="text-soft">{texts.farewell.nothingLeft}</p>
     </GuestPage>
   );
 }
 
 export function NotFound() {
   return (
-    <GuestPage title="There is no such page" lead="The address may be mistyped, or the page has moved.">
+    <GuestPage title={texts.guestFrame.noPage} lead={texts.guestFrame.noPageLead}>
       <Link href="/account" className={buttonClass("secondary", "md", "w-full")}>
-        Go to your account
+        {texts.guestFrame.toAccount}
       </Link>
     </GuestPage>
   );

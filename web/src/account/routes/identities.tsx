@@ -19,10 +19,13 @@ import { carried } from "../../lib/navigation";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
-const labelOf = ({ provider }: UserIdentity) =>
-  provider === "email" ? "E-mail and password" : provider === "phone" ? "Phone" : providerName(provider);
+function labelOf({ provider }: UserIdentity): string {
+  if (provider === "email") return texts.identities.email;
+  return provider === "phone" ? texts.identities.phone : providerName(provider);
+}
 
 function accountOf({ identity_data: data }: UserIdentity): string {
   const text = data?.["email"] ?? data?.["full_name"] ?? data?.["name"] ?? data?.["phone"];
@@ -34,8 +37,8 @@ export function Identities() {
   const { notice } = carried();
   return (
     <AccountPage
-      title="Connected accounts"
-      lead="The ways you can sign in to this account."
+      title={texts.identities.title}
+      lead={texts.identities.lead}
       hasError={!!notice || user.isError}
     >
       {notice && (
@@ -49,13 +52,13 @@ export function Identities() {
 }
 
 function Content({ query }: { query: ReturnType<typeof useQuery<User>> }) {
-  if (query.isPending) return <Skeleton label="Loading your connected accounts" />;
+  if (query.isPending) return <Skeleton label={texts.identities.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const identities = query.data.identities ?? [];
   return (
     <>
       <Card>
-        <ul aria-label="Connected accounts" className={rowsClass}>
+        <ul aria-label={texts.identities.title} className={rowsClass}>
           {identities.map((identity) => (
             <Identity
               key={identity.identity_id}
@@ -67,7 +70,7 @@ function Content({ query }: { query: ReturnType<typeof useQuery<User>> }) {
         </ul>
         {identities.length === 1 && (
           <p className="text-sm text-soft" id="only-identity">
-            This is your only way to sign in. Add another way to sign in first to be able to disconnect it.
+            {texts.identities.onlyOne}
           </p>
         )}
       </Card>
@@ -92,7 +95,7 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
     }
     await auth.refreshSession();
     await cache.invalidateQueries(userQuery);
-    toast(`${label} is disconnected.`);
+    toast(texts.identities.disconnected(label));
   };
   return (
     <Row
@@ -103,14 +106,14 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
           {accountOf(identity)}
           {identity.created_at && (
             <>
-              {" · Connected "}
-              <Time at={identity.created_at} form="day" />
+              {" · "}
+              {texts.identities.connectedAt(<Time at={identity.created_at} form="day" />)}
             </>
           )}
           {identity.last_sign_in_at && (
             <>
-              {" · Used "}
-              <Time at={identity.last_sign_in_at} />
+              {" · "}
+              {texts.identities.used(<Time at={identity.last_sign_in_at} />)}
             </>
           )}
         </>
@@ -120,23 +123,23 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
           <Button
             variant="secondary"
             size="sm"
-            aria-label={`Disconnect ${label}`}
+            aria-label={texts.identities.disconnectOf(label)}
             aria-describedby={isOnly ? "only-identity" : undefined}
             disabled={isOnly}
             onClick={() => setAsking(true)}
           >
-            Disconnect
+            {texts.identities.disconnect}
           </Button>
           {isAsking && (
             <ConfirmDialog
-              title={`Disconnect ${label}?`}
-              action="Disconnect"
-              busyLabel="Disconnecting…"
+              title={texts.identities.disconnectTitle(label)}
+              action={texts.identities.disconnect}
+              busyLabel={texts.identities.disconnecting}
               onConfirm={unlink}
               onClose={() => setAsking(false)}
             >
-              <p>You won't be able to sign in with it any more.</p>
-              {isPrimary && <p>It provides the e-mail address of this account, {user.email}.</p>}
+              <p>{texts.identities.disconnectText}</p>
+              {isPrimary && <p>{texts.identities.providesEmail(user.email ?? "")}</p>}
             </ConfirmDialog>
           )}
         </>
@@ -148,7 +151,7 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
 function Available({ taken }: { taken: string[] }) {
   const { methods, error, retry } = useMethods();
   if (error) return <LoadError error={error} onRetry={retry} />;
-  if (!methods) return <Skeleton label="Loading what can be connected" />;
+  if (!methods) return <Skeleton label={texts.identities.loadingOthers} />;
   const providers = enabledProviders(methods).filter((provider) => !taken.includes(provider));
   if (providers.length === 0) return null;
   const connect = async (provider: string) => {
@@ -160,8 +163,8 @@ function Available({ taken }: { taken: string[] }) {
     await new Promise(() => {});
   };
   return (
-    <Card title="Connect another" lead="Sign in with any of them from then on.">
-      <ProviderButtons providers={providers} verb="Connect" onChoose={connect} />
+    <Card title={texts.identities.another} lead={texts.identities.anotherLead}>
+      <ProviderButtons providers={providers} label={texts.identities.connect} onChoose={connect} />
     </Card>
   );
 }

@@ -9,6 +9,7 @@ import { needsSecondStep, useSession } from "../../lib/session";
 import { signOut } from "../../lib/sign-out";
 import { takeDestination } from "../../lib/leaving";
 import { useAction } from "../../lib/use-action";
+import * as texts from "../../texts";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 
 /** `/sign-in/mfa`: nothing of the account is shown before the second step. */
@@ -30,17 +31,17 @@ export function Mfa() {
   if (!isNeeded) return <GuestSkeleton />;
   return (
     <GuestPage
-      title="One more step"
-      lead="Confirm that it's you with your second step."
+      title={texts.secondStep.title}
+      lead={texts.secondStep.lead}
       takesFocus={false}
       foot={
         <Button
           variant="quiet"
           isBusy={leave.isBusy}
-          busyLabel="Signing out…"
+          busyLabel={texts.common.signingOut}
           onClick={() => void leave.run()}
         >
-          Sign out
+          {texts.common.signOut}
         </Button>
       }
     >

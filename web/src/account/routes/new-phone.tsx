@@ -15,6 +15,7 @@ import { useGo } from "../../lib/navigation";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
 import { checkPhone, plainPhone } from "../../lib/validation";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 /** `/account/security/phone/new`: a number, then the code that is sent there. */
@@ -34,30 +35,30 @@ export function NewPhone() {
     },
   });
   return (
-    <AccountPage title="Add a phone">
+    <AccountPage title={texts.security.addPhone}>
       <Card>
         {factorId ? (
           <PhoneCode
             factor={{ id: factorId, friendly_name: plainPhone(form.values.phone) }}
             onDone={() => {
               void cache.invalidateQueries(userQuery);
-              toast("Two-step verification is on.");
+              toast(texts.common.twoStepOn);
               go.to("/account/security");
             }}
           />
         ) : (
-          <Form form={form} label="Add a phone">
+          <Form form={form} label={texts.security.addPhone}>
             <PhoneField {...form.field("phone")} />
             <div>
-              <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…">
-                Send code
+              <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.sending}>
+                {texts.common.sendCode}
               </Button>
             </div>
           </Form>
         )}
       </Card>
       <p className="text-sm">
-        <TextLink href="/account/security">Back</TextLink>
+        <TextLink href="/account/security">{texts.security.back}</TextLink>
       </p>
     </AccountPage>
   );

@@ -18,6 +18,7 @@ import { settings } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 type Enrolled = {
@@ -32,7 +33,7 @@ export function NewTotp() {
   const [isDone, setDone] = useState(false);
   if (isDone) return <Done />;
   return (
-    <AccountPage title="Set up an authenticator app">
+    <AccountPage title={texts.newApp.title}>
       {enrolled ? (
         <Scan enrolled={enrolled} onDone={() => setDone(true)} />
       ) : (
@@ -47,8 +48,8 @@ type NameProps = { onEnrolled: (enrolled: Enrolled) => void };
 function Name({ onEnrolled }: NameProps) {
   const guarded = useStepUp();
   const form = useForm({
-    values: { name: "Authenticator app" },
-    checks: { name: (name) => (name.trim() ? undefined : "Give it a name.") },
+    values: { name: texts.secondStep.kinds.totp },
+    checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
       const friendlyName = name.trim();
       const issuer = settings.title;
@@ -56,14 +57,14 @@ function Name({ onEnrolled }: NameProps) {
     },
   });
   return (
-    <Card title="1. Give it a name" lead="So that you can tell your devices apart later.">
-      <Form form={form} label="Name of the app">
-        <TextField {...form.field("name")} label="Name" maxLength={60} />
+    <Card title={texts.newApp.name} lead={texts.newApp.nameLead}>
+      <Form form={form} label={texts.newApp.nameForm}>
+        <TextField {...form.field("name")} label={texts.common.name} maxLength={60} />
         <div className="flex flex-wrap gap-3">
-          <Button type="submit" isBusy={form.isBusy} busyLabel="Preparing…">
-            Continue
+          <Button type="submit" isBusy={form.isBusy} busyLabel={texts.newApp.preparing}>
+            {texts.common.continue}
           </Button>
-          <TextLinkButton href="/account/security">Cancel</TextLinkButton>
+          <TextLinkButton href="/account/security">{texts.common.cancel}</TextLinkButton>
         </div>
       </Form>
     </Card>
@@ -92,40 +93,36 @@ function Scan({ enrolled, onDone }: ScanProps) {
   });
   return (
     <>
-      <Card
-        title="2. Scan the picture"
-        lead="Open your authenticator app, add an account and point the camera here."
-      >
+      <Card title={texts.newApp.scan} lead={texts.newApp.scanLead}>
         <div className="flex flex-wrap gap-6">
           <img
             src={picture}
-            alt="QR code for your authenticator app"
+            alt={texts.newApp.picture}
             className="size-48 shrink-0 rounded-md border border-line bg-white p-2"
           />
           <div className="grid min-w-0 flex-1 basis-56 content-start gap-3">
             <p className="text-sm text-soft">
-              Can't scan it? Type this key into the app for {session?.user.email ?? "your account"} at{" "}
-              {settings.title}:
+              {texts.newApp.cannotScan(session?.user.email ?? texts.newApp.yourAccount, settings.title)}
             </p>
             <code className="rounded-md bg-sunk px-3 py-2 font-mono text-sm leading-relaxed break-words">
               {secret.replace(/(.{4})(?=.)/g, "$1 ")}
             </code>
             <div className="flex flex-wrap items-center gap-3">
-              <CopyButton text={secret} label="Copy the key" />
+              <CopyButton text={secret} label={texts.newApp.copyKey} />
               <a href={uri} className={buttonClass("quiet", "text")}>
-                Open in authenticator
+                {texts.newApp.openApp}
               </a>
             </div>
           </div>
         </div>
       </Card>
-      <Card title="3. Type the code" lead="The app now shows six digits for this account.">
+      <Card title={texts.newApp.type} lead={texts.newApp.typeLead}>
         <AppCode
           factor={{ id: enrolled.id }}
-          submitLabel="Turn on"
+          submitLabel={texts.newApp.turnOn}
           onDone={() => {
             void cache.invalidateQueries(userQuery);
-            toast("Two-step verification is on.");
+            toast(texts.common.twoStepOn);
             onDone();
           }}
         />
@@ -134,10 +131,10 @@ function Scan({ enrolled, onDone }: ScanProps) {
             variant="quiet"
             size="text"
             isBusy={cancel.isBusy}
-            busyLabel="Cancelling…"
+            busyLabel={texts.newApp.cancelling}
             onClick={() => void cancel.run()}
           >
-            Cancel
+            {texts.common.cancel}
           </Button>
         </div>
       </Card>
@@ -147,14 +144,11 @@ function Scan({ enrolled, onDone }: ScanProps) {
 
 function Done() {
   return (
-    <AccountPage title="Two-step verification is on">
+    <AccountPage title={texts.newApp.done}>
       <Card>
-        <p className="text-soft">
-          From now on, signing in asks for a code of your app. Devices that were signed in with your password
-          alone have been signed out.
-        </p>
+        <p className="text-soft">{texts.newApp.doneText}</p>
         <p className="flex flex-wrap gap-x-6 gap-y-2">
-          <TextLink href="/account/security">See your second steps, or add another</TextLink>
+          <TextLink href="/account/security">{texts.newApp.seeAll}</TextLink>
         </p>
       </Card>
     </AccountPage>

@@ -12,13 +12,14 @@ import { initialsOf, nameOf, pictureOf } from "../../features/profile/person";
 import { ProfileForm } from "../../features/profile/profile-form";
 import { carried } from "../../lib/navigation";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function Profile() {
   const user = useQuery(userQuery);
   const { notice } = carried();
   return (
-    <AccountPage title="Profile" lead="What this service knows about you.">
+    <AccountPage title={texts.profile.title} lead={texts.profile.lead}>
       {notice && (
         <Notice tone="good" role="status">
           {notice}
@@ -32,7 +33,7 @@ export function Profile() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
-  if (query.isPending) return <Skeleton label="Loading your profile" lines={6} />;
+  if (query.isPending) return <Skeleton label={texts.profile.loading} lines={6} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const user = query.data;
   return (
@@ -41,43 +42,46 @@ function Content({ query }: ContentProps) {
         <div className="flex flex-wrap items-center gap-4">
           <Picture user={user} />
           <div className="grid min-w-0 gap-0.5">
-            <p className="text-lg font-semibold break-words">{nameOf(user) || "No name yet"}</p>
+            <p className="text-lg font-semibold break-words">{nameOf(user) || texts.profile.noName}</p>
             <p className="text-soft">{user.email || user.phone}</p>
           </div>
         </div>
       </Card>
-      <Card
-        title="Your details"
-        lead={nameOf(user) ? undefined : "Add your name, so that people recognise you."}
-      >
+      <Card title={texts.profile.details} lead={nameOf(user) ? undefined : texts.profile.detailsLead}>
         <ProfileForm key={user.id} user={user} />
       </Card>
-      <Card title="Account">
+      <Card title={texts.profile.account}>
         <dl className="grid gap-4">
-          <Entry name="E-mail" action={<TextLink href="/account/email">Change</TextLink>}>
+          <Entry
+            name={texts.profile.email}
+            action={<TextLink href="/account/email">{texts.profile.change}</TextLink>}
+          >
             <span className="flex flex-wrap items-center gap-2">
-              {user.email || "None"}
+              {user.email || texts.profile.noEmail}
               {user.email &&
                 (user.email_confirmed_at ? (
-                  <Badge tone="good">Verified</Badge>
+                  <Badge tone="good">{texts.profile.isVerified}</Badge>
                 ) : (
-                  <Badge tone="warn">Not verified</Badge>
+                  <Badge tone="warn">{texts.profile.isNotVerified}</Badge>
                 ))}
             </span>
             {user.new_email && (
-              <p className="text-sm text-soft">Waiting for a confirmation of {user.new_email}.</p>
+              <p className="text-sm text-soft">{texts.profile.waitingFor(user.new_email)}</p>
             )}
           </Entry>
-          {user.phone && <Entry name="Phone">+{user.phone.replace(/^\+/, "")}</Entry>}
-          <Entry name="Member since">
+          {user.phone && <Entry name={texts.profile.phone}>+{user.phone.replace(/^\+/, "")}</Entry>}
+          <Entry name={texts.profile.memberSince}>
             <Time at={user.created_at} form="day" />
           </Entry>
           {user.last_sign_in_at && (
-            <Entry name="Last sign-in">
+            <Entry name={texts.profile.lastSignIn}>
               <Time at={user.last_sign_in_at} form="exact" />
             </Entry>
           )}
-          <Entry name="User ID" action={<CopyButton text={user.id} label="Copy user ID" />}>
+          <Entry
+            name={texts.profile.userId}
+            action={<CopyButton text={user.id} label={texts.profile.copyUserId} />}
+          >
             <code className="font-mono text-sm">{user.id}</code>
           </Entry>
         </dl>

@@ -20,6 +20,7 @@ import { signOut } from "../../lib/sign-out";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
+import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 
@@ -50,14 +51,14 @@ function ForgotPage() {
   });
   return (
     <GuestPage
-      title="Forgot your password?"
-      lead="Tell us your e-mail address, and we'll send you a link to choose a new one."
-      foot={<TextLink href={keepNext("/sign-in", search)}>Back to sign-in</TextLink>}
+      title={texts.recovery.forgot}
+      lead={texts.recovery.forgotLead}
+      foot={<TextLink href={keepNext("/sign-in", search)}>{texts.signIn.back}</TextLink>}
     >
-      <Form form={form} label="Reset your password">
+      <Form form={form} label={texts.recovery.form}>
         <EmailField {...form.field("email")} />
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…" className="w-full">
-          Send reset link
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.sending} className="w-full">
+          {texts.recovery.send}
         </Button>
       </Form>
     </GuestPage>
@@ -78,25 +79,21 @@ function SentPage() {
   const { email } = carried();
   const back = (
     <TextLink href={keepNext("/forgot-password", search)} state={{ email }}>
-      Use another address
+      {texts.recovery.otherAddress}
     </TextLink>
   );
-  if (!email)
-    return <GuestPage title="Check your mail" lead="If an account exists, we sent a link." foot={back} />;
+  if (!email) {
+    return <GuestPage title={texts.recovery.checkMail} lead={texts.recovery.checkMailLead} foot={back} />;
+  }
   return (
     <GuestPage
-      title="Check your mail"
-      lead={
-        <>
-          If an account exists for <strong className="font-medium text-text">{email}</strong>, we sent a link
-          and a code to reset its password.
-        </>
-      }
+      title={texts.recovery.checkMail}
+      lead={texts.recovery.sentTo(<strong className="font-medium text-text">{email}</strong>)}
       takesFocus={false}
       foot={back}
     >
       <CodeForm
-        label="Code from the mail"
+        label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
         onResend={() => sendReset(email)}
         // The event of a recovery takes the page along (lib/session.ts).
@@ -112,20 +109,16 @@ export function ResetPassword() {
   if (session === undefined) return <GuestSkeleton />;
   if (!session || !isRecovering(session)) {
     return (
-      <GuestPage title="This page needs a reset link." lead="Ask for one, and open it from your mail.">
+      <GuestPage title={texts.recovery.needsLink} lead={texts.recovery.needsLinkLead}>
         <TextLink href={session ? "/account/password" : "/forgot-password"}>
-          {session ? "Change your password instead" : "Reset your password"}
+          {session ? texts.recovery.changeInstead : texts.recovery.askForLink}
         </TextLink>
       </GuestPage>
     );
   }
   if (needsSecondStep(session)) {
     return (
-      <GuestPage
-        title="One more step"
-        lead="Confirm that it's you before you choose a new password."
-        takesFocus={false}
-      >
+      <GuestPage title={texts.recovery.oneMoreStep} lead={texts.recovery.oneMoreStepLead} takesFocus={false}>
         <Challenge onDone={() => {}} />
       </GuestPage>
     );
@@ -142,7 +135,7 @@ function NewPassword({ email }: { email: string }) {
     submit: async ({ password }) => {
       await done(auth.updateUser({ password }));
       endRecovery();
-      toast("Password changed. Your other devices were signed out.");
+      toast(texts.common.passwordChanged);
       go.replace("/account");
     },
   });
@@ -158,30 +151,30 @@ function NewPassword({ email }: { email: string }) {
   };
   return (
     <GuestPage
-      title="Choose a password"
-      lead={email && <>For {email}. Your other devices will be signed out.</>}
+      title={texts.recovery.choose}
+      lead={email && texts.recovery.chooseLead(email)}
       foot={
         <div className="flex flex-wrap justify-center gap-x-6">
           <Button variant="quiet" onClick={keep}>
-            Keep current password
+            {texts.recovery.keepCurrent}
           </Button>
           <Button
             variant="quiet"
             isBusy={leave.isBusy}
-            busyLabel="Signing out…"
+            busyLabel={texts.common.signingOut}
             onClick={() => void leave.run()}
           >
-            Sign out
+            {texts.common.signOut}
           </Button>
         </div>
       }
     >
-      <Form form={form} label="Choose a password">
+      <Form form={form} label={texts.recovery.choose}>
         {/* Password managers want to know whose password this is. */}
         <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
-        <NewPasswordField {...form.field("password")} label="New password" />
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…" className="w-full">
-          Save password
+        <NewPasswordField {...form.field("password")} label={texts.common.newPassword} />
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving} className="w-full">
+          {texts.recovery.save}
         </Button>
       </Form>
     </GuestPage>

@@ -17,6 +17,7 @@ import { useStepUp } from "../../features/step-up/step-up";
 import { settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function Security() {
@@ -24,11 +25,7 @@ export function Security() {
   const { methods } = useMethods();
   const guarded = useStepUp();
   return (
-    <AccountPage
-      title="Two-step verification"
-      lead="A second step when you sign in protects your account even if somebody learns your password."
-      hasError={user.isError}
-    >
+    <AccountPage title={texts.security.title} lead={texts.security.lead} hasError={user.isError}>
       <Factors query={user} />
       {methods?.passkeys_enabled && "PublicKeyCredential" in window && <Passkeys guarded={guarded} />}
     </AccountPage>
@@ -37,7 +34,7 @@ export function Security() {
 
 function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
   const guarded = useStepUp();
-  if (query.isPending) return <Skeleton label="Loading your second steps" />;
+  if (query.isPending) return <Skeleton label={texts.security.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const factors = query.data.factors ?? [];
   const verified = factors.filter(({ status }) => status === "verified");
@@ -45,19 +42,14 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
   return (
     <>
       {verified.length === 0 ? (
-        <EmptyState title="You have no second step yet.">
-          <p className="max-w-prose text-soft">
-            With an authenticator app on your phone, signing in takes your password and a code that changes
-            every 30 seconds. Nobody gets in with the password alone.
-          </p>
+        <EmptyState title={texts.security.none}>
+          <p className="max-w-prose text-soft">{texts.security.why}</p>
           <Add isFirst />
         </EmptyState>
       ) : (
-        <Card title="Your second steps">
-          {verified.length === 1 && (
-            <Notice tone="info">You have one second step. Add another, in case you lose it.</Notice>
-          )}
-          <ul aria-label="Second steps" className={rowsClass}>
+        <Card title={texts.security.yours}>
+          {verified.length === 1 && <Notice tone="info">{texts.security.onlyOne}</Notice>}
+          <ul aria-label={texts.security.list} className={rowsClass}>
             {verified.map((factor) => (
               <FactorRow key={factor.id} factor={factor} isLast={verified.length === 1} guarded={guarded} />
             ))}
@@ -66,8 +58,8 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
         </Card>
       )}
       {unfinished.length > 0 && (
-        <Card title="Unfinished set-up" lead="These don't protect you yet.">
-          <ul aria-label="Unfinished set-up" className={rowsClass}>
+        <Card title={texts.security.unfinished} lead={texts.security.unfinishedLead}>
+          <ul aria-label={texts.security.unfinished} className={rowsClass}>
             {unfinished.map((factor) => (
               <FactorRow
                 key={factor.id}
@@ -86,17 +78,17 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
 
 function Add({ isFirst }: { isFirst: boolean }) {
   const { totp, phone, webAuthn } = settings.mfa;
-  if (!totp && !phone && !webAuthn) return <p className="text-sm text-soft">This method is turned off.</p>;
+  if (!totp && !phone && !webAuthn) return <p className="text-sm text-soft">{texts.security.turnedOff}</p>;
   return (
     <div className="flex flex-wrap gap-3">
       {totp && (
         <Link href="/account/security/totp/new" className={buttonClass(isFirst ? "primary" : "secondary")}>
-          Set up an authenticator app
+          {texts.security.addApp}
         </Link>
       )}
       {phone && (
         <Link href="/account/security/phone/new" className={buttonClass("secondary")}>
-          Add a phone
+          {texts.security.addPhone}
         </Link>
       )}
       {webAuthn && "PublicKeyCredential" in window && <AddSecurityKey />}
@@ -108,30 +100,27 @@ function Add({ isFirst }: { isFirst: boolean }) {
 function Finish({ factor }: { factor: Factor }) {
   const cache = useQueryClient();
   const [isOpen, setOpen] = useState(false);
-  const name = factor.friendly_name || "the app";
+  const name = factor.friendly_name || texts.security.theApp;
   return (
     <>
       <Button
         variant="secondary"
         size="sm"
-        aria-label={`Finish setting up ${name}`}
+        aria-label={texts.security.finishOf(name)}
         onClick={() => setOpen(true)}
       >
-        Finish
+        {texts.security.finish}
       </Button>
       {isOpen && (
-        <Dialog title="Finish setting up" onClose={() => setOpen(false)}>
-          <p className="text-soft">
-            Type the code that your app shows. If you never scanned the picture, remove this entry and start
-            again.
-          </p>
+        <Dialog title={texts.security.finishTitle} onClose={() => setOpen(false)}>
+          <p className="text-soft">{texts.security.finishLead}</p>
           <AppCode
             factor={factor}
-            submitLabel="Finish"
+            submitLabel={texts.security.finish}
             onDone={() => {
               setOpen(false);
               void cache.invalidateQueries(userQuery);
-              toast("Two-step verification is on.");
+              toast(texts.common.twoStepOn);
             }}
           />
         </Dialog>

@@ -13,6 +13,7 @@ import { errorText } from "../../lib/error-text";
 import { settle } from "../../lib/failure";
 import { signOut } from "../../lib/sign-out";
 import { useAction } from "../../lib/use-action";
+import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function Sessions() {
@@ -22,7 +23,7 @@ export function Sessions() {
     queryFn: ({ signal }) => guarded(() => listSessions(signal)),
   });
   return (
-    <AccountPage title="Devices" lead="Where you are signed in right now." hasError={sessions.isError}>
+    <AccountPage title={texts.sessions.title} lead={texts.sessions.lead} hasError={sessions.isError}>
       <List sessions={sessions} />
     </AccountPage>
   );
@@ -30,13 +31,13 @@ export function Sessions() {
 
 function List({ sessions }: { sessions: ReturnType<typeof useQuery<DeviceSession[]>> }) {
   const guarded = useStepUp();
-  if (sessions.isPending) return <Skeleton label="Loading your devices" lines={6} />;
+  if (sessions.isPending) return <Skeleton label={texts.sessions.loading} lines={6} />;
   if (sessions.isError) return <LoadError error={sessions.error} onRetry={sessions.refetch} />;
   const hasOthers = sessions.data.length > 1;
   return (
     <>
       <Card>
-        <ul aria-label="Devices" className={rowsClass}>
+        <ul aria-label={texts.sessions.title} className={rowsClass}>
           {sessions.data.map((session) => (
             <SessionRow key={session.id} session={session} guarded={guarded} />
           ))}
@@ -45,8 +46,8 @@ function List({ sessions }: { sessions: ReturnType<typeof useQuery<DeviceSession
       {hasOthers ? (
         <Everywhere />
       ) : (
-        <EmptyState title="You're only signed in here.">
-          <p className="text-sm text-soft">Other devices appear in this list when you sign in on them.</p>
+        <EmptyState title={texts.sessions.onlyHere}>
+          <p className="text-sm text-soft">{texts.sessions.onlyHereLead}</p>
         </EmptyState>
       )}
     </>
@@ -58,15 +59,12 @@ function Everywhere() {
   const others = useAction(async () => {
     await settle(auth.signOut({ scope: "others" }));
     await cache.invalidateQueries({ queryKey: sessionsKey });
-    toast("Your other devices were signed out.");
+    toast(texts.sessions.othersSignedOut);
   });
   const all = useAction(() => signOut("global"));
   const failure = others.failure ?? all.failure;
   return (
-    <Card
-      title="Sign out of several at once"
-      lead="Do this when you lost a device, or used one that isn't yours."
-    >
+    <Card title={texts.sessions.several} lead={texts.sessions.severalLead}>
       {failure && (
         <Notice tone="danger" role="alert">
           {errorText(failure).text}
@@ -76,18 +74,18 @@ function Everywhere() {
         <Button
           variant="secondary"
           isBusy={others.isBusy}
-          busyLabel="Signing out…"
+          busyLabel={texts.common.signingOut}
           onClick={() => void others.run()}
         >
-          Sign out other devices
+          {texts.sessions.signOutOthers}
         </Button>
         <Button
           variant="secondary"
           isBusy={all.isBusy}
-          busyLabel="Signing out…"
+          busyLabel={texts.common.signingOut}
           onClick={() => void all.run()}
         >
-          Sign out everywhere
+          {texts.sessions.signOutEverywhere}
         </Button>
       </div>
     </Card>

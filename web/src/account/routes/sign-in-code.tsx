@@ -18,6 +18,7 @@ import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { useMethods } from "../../lib/use-methods";
 import { checkEmail, checkPhone, plainPhone } from "../../lib/validation";
+import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
 
@@ -93,21 +94,19 @@ function AddressStep({ initial, hasEmail, hasPhone, onSend }: AddressProps) {
   });
   return (
     <GuestPage
-      title="Sign in with a code"
-      lead={
-        byPhone ? "We'll send a code to your phone." : "We'll send a link and a code to your e-mail address."
-      }
-      foot={<TextLink href={keepNext("/sign-in", search)}>Use another way to sign in</TextLink>}
+      title={texts.signInCode.title}
+      lead={byPhone ? texts.signInCode.leadPhone : texts.signInCode.leadEmail}
+      foot={<TextLink href={keepNext("/sign-in", search)}>{texts.signIn.otherWay}</TextLink>}
     >
-      <Form form={form} label="Where to send the code">
+      <Form form={form} label={texts.signInCode.form}>
         {byPhone ? <PhoneField {...form.field("phone")} /> : <EmailField {...form.field("email")} />}
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Sending…" className="w-full">
-          Send code
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.sending} className="w-full">
+          {texts.common.sendCode}
         </Button>
       </Form>
       {hasEmail && hasPhone && (
         <Button variant="quiet" onClick={() => setByPhone(!byPhone)}>
-          {byPhone ? "Use my e-mail address instead" : "Use my phone instead"}
+          {byPhone ? texts.signInCode.byEmail : texts.signInCode.byPhone}
         </Button>
       )}
     </GuestPage>
@@ -118,28 +117,23 @@ type CodeProps = { target: Target; onResend: () => Promise<void>; onChange: () =
 
 function CodeStep({ target, onResend, onChange }: CodeProps) {
   const isPhone = "phone" in target;
-  const address = isPhone ? target.phone : target.email;
-  const what = isPhone ? "a code" : `a link and a ${settings.email.codeLength}-digit code`;
+  const length = isPhone ? 6 : settings.email.codeLength;
+  const address = <strong className="font-medium text-text">{isPhone ? target.phone : target.email}</strong>;
   return (
     <GuestPage
-      title={isPhone ? "Check your phone" : "Check your mail"}
-      lead={
-        <>
-          If an account exists, we sent {what} to <strong className="font-medium text-text">{address}</strong>
-          .
-        </>
-      }
+      title={isPhone ? texts.signInCode.checkPhone : texts.signInCode.checkMail}
+      lead={isPhone ? texts.signInCode.sentToPhone(address) : texts.signInCode.sentToEmail(address, length)}
       takesFocus={false}
       foot={
         <Button variant="quiet" onClick={onChange}>
-          Use another {isPhone ? "number" : "address"}
+          {isPhone ? texts.signInCode.otherNumber : texts.signInCode.otherAddress}
         </Button>
       }
     >
       <CodeForm
-        label="Code"
-        length={isPhone ? 6 : settings.email.codeLength}
-        submitLabel="Sign in"
+        label={texts.common.code}
+        length={length}
+        submitLabel={texts.signInCode.submit}
         onResend={onResend}
         onVerify={async (token) => {
           await done(

@@ -15,14 +15,11 @@ import { carried } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
+import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
 
-const reasons: Record<string, string> = {
-  expired: "You've been signed out. Please sign in again.",
-  revoked: "This device was signed out.",
-  signed_out: "You're signed out.",
-};
+const reasons: Record<string, string> = texts.signIn.reasons;
 
 export function SignIn() {
   const { methods, error, retry } = useMethods();
@@ -43,20 +40,13 @@ function Page({ methods }: { methods: Methods }) {
   if (isBanned) return <Banned />;
 
   const hasCode = (hasEmail && settings.email.magicLink) || methods.external["phone"] === true;
+  const newHere = texts.signIn.newHere((words) => (
+    <TextLink href={link("/sign-up")} state={{ email }}>
+      {words}
+    </TextLink>
+  ));
   return (
-    <GuestPage
-      title="Sign in"
-      foot={
-        !methods.disable_signup && (
-          <>
-            New here?{" "}
-            <TextLink href={link("/sign-up")} state={{ email }}>
-              Create an account
-            </TextLink>
-          </>
-        )
-      }
-    >
+    <GuestPage title={texts.signIn.title} foot={!methods.disable_signup && newHere}>
       {notice && (
         <Notice tone="info" role="status">
           {notice}
@@ -65,12 +55,12 @@ function Page({ methods }: { methods: Methods }) {
       {providers.length > 0 && (
         <ProviderButtons
           providers={providers}
-          verb="Continue with"
+          label={texts.providers.continueWith}
           onChoose={(name) => leaveFor(name, search)}
         />
       )}
       {hasPasskeys && <PasskeyButton />}
-      {(providers.length > 0 || hasPasskeys) && hasEmail && <Divider>or</Divider>}
+      {(providers.length > 0 || hasPasskeys) && hasEmail && <Divider>{texts.common.or}</Divider>}
       {hasEmail && (
         <PasswordForm
           email={email}
@@ -85,14 +75,14 @@ function Page({ methods }: { methods: Methods }) {
           {hasCode && (
             <li>
               <TextLink href={link("/sign-in/code")} state={{ email }}>
-                Sign in with a code instead
+                {texts.signIn.withCode}
               </TextLink>
             </li>
           )}
           {methods.saml_enabled && (
             <li>
               <TextLink href={link("/sign-in/sso")} state={{ email }}>
-                Use single sign-on
+                {texts.signIn.withSso}
               </TextLink>
             </li>
           )}
@@ -114,12 +104,12 @@ export async function leaveFor(provider: string, search: string) {
 
 function Banned() {
   return (
-    <GuestPage title="This account is suspended" hasError>
+    <GuestPage title={texts.signIn.suspended} hasError>
       <p>{errorText(new Failure("user_banned", "")).text}</p>
       {settings.supportUrl && (
         <p>
           <a className="font-medium underline underline-offset-4" href={settings.supportUrl}>
-            Contact support
+            {texts.common.contactSupport}
           </a>
         </p>
       )}

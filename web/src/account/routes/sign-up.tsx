@@ -13,6 +13,7 @@ import { keepNext } from "../../lib/next";
 import { useSession } from "../../lib/session";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
+import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
 import { leaveFor } from "./sign-in";
@@ -30,27 +31,23 @@ function Page({ methods }: { methods: Methods }) {
   const isUpgrade = session?.user.is_anonymous === true;
   const providers = isUpgrade ? [] : enabledProviders(methods);
   const link = (path: string) => keepNext(path, search);
-  const signIn = (
-    <>
-      Already have an account? <TextLink href={link("/sign-in")}>Sign in</TextLink>
-    </>
-  );
-  if (methods.disable_signup) return <GuestPage title="Sign-ups are closed." foot={signIn} />;
+  const signIn = texts.signUp.haveAccount((words) => <TextLink href={link("/sign-in")}>{words}</TextLink>);
+  if (methods.disable_signup) return <GuestPage title={texts.signUp.closed} foot={signIn} />;
 
   return (
     <GuestPage
-      title={isUpgrade ? "Keep your account" : "Create an account"}
-      lead={isUpgrade && "Add an e-mail address, so that you can come back to what you have here."}
+      title={isUpgrade ? texts.signUp.titleUpgrade : texts.signUp.title}
+      lead={isUpgrade && texts.signUp.leadUpgrade}
       foot={signIn}
     >
       {providers.length > 0 && (
         <>
           <ProviderButtons
             providers={providers}
-            verb="Continue with"
+            label={texts.providers.continueWith}
             onChoose={(name) => leaveFor(name, search)}
           />
-          {methods.external["email"] && <Divider>or</Divider>}
+          {methods.external["email"] && <Divider>{texts.common.or}</Divider>}
         </>
       )}
       {methods.external["email"] && (
@@ -83,12 +80,12 @@ function CheckEmailPage() {
   const isUpgrade = kind === "email_change";
   const back = (
     <TextLink href={keepNext("/sign-up", search)} state={{ email }}>
-      Wrong address?
+      {texts.signUp.wrongAddress}
     </TextLink>
   );
   if (!email) {
     return (
-      <GuestPage title="Check your mail" lead="We sent you a link. Open it to confirm your e-mail address.">
+      <GuestPage title={texts.signUp.checkMail} lead={texts.signUp.checkMailLead}>
         <p className="text-sm">{back}</p>
       </GuestPage>
     );
@@ -96,20 +93,15 @@ function CheckEmailPage() {
   const emailRedirectTo = pageUrl(keepNext("/confirm", search));
   return (
     <GuestPage
-      title="Check your mail"
-      lead={
-        <>
-          We sent a link and a code to <strong className="font-medium text-text">{email}</strong>. Open the
-          link, or type the code here.
-        </>
-      }
+      title={texts.signUp.checkMail}
+      lead={texts.signUp.sentTo(<strong className="font-medium text-text">{email}</strong>)}
       takesFocus={false}
       foot={back}
     >
       <CodeForm
-        label="Code from the mail"
+        label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
-        submitLabel="Confirm e-mail"
+        submitLabel={texts.signUp.confirm}
         onVerify={async (token) => {
           await done(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
           if (isUpgrade) go.replace("/account/password");
@@ -121,7 +113,7 @@ function CheckEmailPage() {
       />
       <p className="text-sm">
         <a className="font-medium underline decoration-line-strong underline-offset-4" href="mailto:">
-          Open mail app
+          {texts.signUp.openMailApp}
         </a>
       </p>
     </GuestPage>

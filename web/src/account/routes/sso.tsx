@@ -11,6 +11,7 @@ import { keepNext } from "../../lib/next";
 import { pageUrl } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
+import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestPage } from "../guest-layout";
 
@@ -36,14 +37,14 @@ function Page() {
   });
   return (
     <GuestPage
-      title="Single sign-on"
-      lead="Sign in with your organisation."
-      foot={<TextLink href={keepNext("/sign-in", search)}>Use another way to sign in</TextLink>}
+      title={texts.singleSignOn.title}
+      lead={texts.singleSignOn.lead}
+      foot={<TextLink href={keepNext("/sign-in", search)}>{texts.signIn.otherWay}</TextLink>}
     >
-      <Form form={form} label="Single sign-on">
-        <EmailField {...form.field("email")} label="Work e-mail" />
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Opening…" className="w-full">
-          Continue
+      <Form form={form} label={texts.singleSignOn.title}>
+        <EmailField {...form.field("email")} label={texts.singleSignOn.workEmail} />
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.singleSignOn.opening} className="w-full">
+          {texts.common.continue}
         </Button>
       </Form>
     </GuestPage>

@@ -6,6 +6,7 @@ import { Form } from "../../components/form";
 import { ResendButton } from "../../components/resend-button";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
+import * as texts from "../../texts";
 
 type Props = {
   label: string;
@@ -19,7 +20,7 @@ type Props = {
 const patience = 5;
 
 /** The code of a message, typed by hand. */
-export function CodeForm({ label, length, onVerify, onResend, submitLabel = "Continue" }: Props) {
+export function CodeForm({ label, length, onVerify, onResend, submitLabel = texts.common.continue }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [failures, setFailures] = useState(0);
   const form = useForm({
@@ -34,11 +35,7 @@ export function CodeForm({ label, length, onVerify, onResend, submitLabel = "Con
   });
   return (
     <>
-      <Form
-        form={form}
-        label={label}
-        help={failures >= patience && <p>Still not right? Ask for a new code below.</p>}
-      >
+      <Form form={form} label={label} help={failures >= patience && <p>{texts.codeForm.stillWrong}</p>}>
         <CodeField
           {...form.field("code")}
           ref={input}
@@ -49,11 +46,11 @@ export function CodeForm({ label, length, onVerify, onResend, submitLabel = "Con
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
         />
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Checking…" className="w-full">
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.codeForm.checking} className="w-full">
           {submitLabel}
         </Button>
       </Form>
-      <ResendButton label="Send a new code" onSend={onResend} />
+      <ResendButton label={texts.common.sendNewCode} onSend={onResend} />
     </>
   );
 }

@@ -1,8 +1,9 @@
 import type { User } from "@supabase/auth-js";
 
 import { type ProfileField, settings } from "../../lib/settings";
+import * as texts from "../../texts";
 
-const name: ProfileField = { key: "full_name", label: "Name", required: false, max: 200 };
+const name: ProfileField = { key: "full_name", label: texts.common.name, required: false, max: 200 };
 
 /** What people can say about themselves: as the operator declares it, at least a name. */
 export const profileFields = settings.profileFields.length > 0 ? settings.profileFields : [name];

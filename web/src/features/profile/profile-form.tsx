@@ -10,6 +10,7 @@ import { done } from "../../lib/failure";
 import { useForm } from "../../lib/use-form";
 import { useUnsaved } from "../../lib/unsaved";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 import { metadataText, profileFields } from "./person";
 
 type Props = { user: User };
@@ -36,7 +37,7 @@ export function ProfileForm({ user }: Props) {
     checks: Object.fromEntries(
       profileFields.map(({ key, label, required }) => [
         key,
-        (value: string) => (required && !value.trim() ? `${label} is required.` : undefined),
+        (value: string) => (required && !value.trim() ? texts.checks.required(label) : undefined),
       ]),
     ),
     submit: async (values) => {
@@ -44,27 +45,27 @@ export function ProfileForm({ user }: Props) {
         .map(([key, value]): [string, string] => [key, value.trim()])
         .filter(([key, value]) => value !== saved[key]);
       if (changed.length > 0) await save.mutateAsync(Object.fromEntries(changed));
-      toast("Saved.");
+      toast(texts.profile.saved);
     },
   });
   const hasChanges = profileFields.some(({ key }) => form.values[key] !== saved[key]);
   useUnsaved(hasChanges && !form.isBusy);
   return (
-    <Form form={form} label="Your details">
+    <Form form={form} label={texts.profile.details}>
       {profileFields.map(({ key, label, required, max }) => (
         <TextField
           key={key}
           {...form.field(key)}
-          label={required ? label : `${label} (optional)`}
+          label={required ? label : texts.common.optional(label)}
           maxLength={max}
           autoComplete={key === "full_name" ? "name" : "off"}
         />
       ))}
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…" disabled={!hasChanges}>
-          Save changes
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving} disabled={!hasChanges}>
+          {texts.profile.save}
         </Button>
-        {hasChanges && !form.isBusy && <p className="text-sm text-soft">You have unsaved changes.</p>}
+        {hasChanges && !form.isBusy && <p className="text-sm text-soft">{texts.profile.unsaved}</p>}
       </div>
     </Form>
   );

@@ -7,18 +7,19 @@ import { errorText } from "../../lib/error-text";
 import { toFailure, type Failure } from "../../lib/failure";
 import { lastMethod } from "../../lib/last-method";
 import { providerName } from "../../lib/methods";
+import * as texts from "../../texts";
 import { ProviderMark } from "./provider-mark";
 
 type Props = {
   providers: string[];
-  /** "Continue with" or "Connect". */
-  verb: string;
+  /** What a button says: "Continue with …" or "Connect …". */
+  label: (provider: string) => string;
   /** Leads to the provider; the page is left while it runs. */
   onChoose: (provider: string) => Promise<void>;
 };
 
 /** One button per provider, busy until the browser is on its way there. */
-export function ProviderButtons({ providers, verb, onChoose }: Props) {
+export function ProviderButtons({ providers, label, onChoose }: Props) {
   const [leaving, setLeaving] = useState<string | null>(null);
   const [failed, setFailed] = useState<{ provider: string; failure: Failure } | null>(null);
   const last = lastMethod();
@@ -47,12 +48,12 @@ export function ProviderButtons({ providers, verb, onChoose }: Props) {
           variant="secondary"
           className="w-full"
           isBusy={leaving === provider}
-          busyLabel={`Opening ${providerName(provider)}…`}
+          busyLabel={texts.providers.opening(providerName(provider))}
           disabled={leaving !== null}
           onClick={() => void choose(provider)}
         >
           <ProviderMark provider={provider} />
-          {verb} {providerName(provider)}
+          {label(providerName(provider))}
           {last === provider && <LastUsed />}
         </Button>
       ))}

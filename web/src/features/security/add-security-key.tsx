@@ -10,6 +10,7 @@ import { auth } from "../../lib/auth-client";
 import { done, Failure, toFailure } from "../../lib/failure";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 
 /** A key that is touched as the second step. */
 export function AddSecurityKey() {
@@ -17,10 +18,10 @@ export function AddSecurityKey() {
   return (
     <>
       <Button variant="secondary" onClick={() => setOpen(true)}>
-        Add a security key
+        {texts.security.addKey}
       </Button>
       {isOpen && (
-        <Dialog title="Add a security key" onClose={() => setOpen(false)}>
+        <Dialog title={texts.security.addKey} onClose={() => setOpen(false)}>
           <NameForm onClose={() => setOpen(false)} />
         </Dialog>
       )}
@@ -31,8 +32,8 @@ export function AddSecurityKey() {
 function NameForm({ onClose }: { onClose: () => void }) {
   const cache = useQueryClient();
   const form = useForm({
-    values: { name: "Security key" },
-    checks: { name: (name) => (name.trim() ? undefined : "Give it a name.") },
+    values: { name: texts.secondStep.kinds.webauthn },
+    checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
       try {
         await done(auth.mfa.webauthn.register({ friendlyName: name.trim() }));
@@ -42,24 +43,24 @@ function NameForm({ onClose }: { onClose: () => void }) {
         throw isOurs ? failure : new Failure("webauthn_verification_failed", failure.message);
       }
       await cache.invalidateQueries(userQuery);
-      toast("Security key added.");
+      toast(texts.security.keyAdded);
       onClose();
     },
   });
   return (
-    <Form form={form} label="Add a security key">
+    <Form form={form} label={texts.security.addKey}>
       <TextField
         {...form.field("name")}
-        label="Name"
-        hint="So that you can tell your keys apart."
+        label={texts.common.name}
+        hint={texts.security.keyHint}
         maxLength={60}
       />
       <DialogActions>
         <Button variant="secondary" onClick={onClose}>
-          Cancel
+          {texts.common.cancel}
         </Button>
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Waiting for your key…">
-          Continue
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.security.waitingForKey}>
+          {texts.common.continue}
         </Button>
       </DialogActions>
     </Form>

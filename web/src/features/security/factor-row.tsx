@@ -10,6 +10,7 @@ import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
 import { done, toFailure } from "../../lib/failure";
 import { userQuery } from "../../lib/user";
+import * as texts from "../../texts";
 import { kindOf } from "./kinds";
 
 type Props = {
@@ -36,7 +37,7 @@ export function FactorRow({ factor, isLast, action, guarded }: Props) {
     // The level in the token follows what is set up.
     await auth.refreshSession();
     await cache.invalidateQueries(userQuery);
-    toast(`${name} is removed.`);
+    toast(texts.security.removed(name));
   };
   return (
     <Row
@@ -44,38 +45,38 @@ export function FactorRow({ factor, isLast, action, guarded }: Props) {
       title={
         <>
           {name}
-          {!isVerified && <Badge tone="warn">Not finished</Badge>}
+          {!isVerified && <Badge tone="warn">{texts.security.isUnfinished}</Badge>}
         </>
       }
       details={
         <>
-          {text} · Added <Time at={factor.created_at} form="day" />
+          {text} · {texts.security.added(<Time at={factor.created_at} form="day" />)}
           {factor.last_challenged_at && (
-            <>
-              {" "}
-              · Used <Time at={factor.last_challenged_at} />
-            </>
+            <> · {texts.security.used(<Time at={factor.last_challenged_at} />)}</>
           )}
         </>
       }
       action={
         <div className="flex flex-wrap gap-2">
           {action}
-          <Button variant="secondary" size="sm" aria-label={`Remove ${name}`} onClick={() => setAsking(true)}>
-            Remove
+          <Button
+            variant="secondary"
+            size="sm"
+            aria-label={texts.security.removeOf(name)}
+            onClick={() => setAsking(true)}
+          >
+            {texts.security.remove}
           </Button>
           {isAsking && (
             <ConfirmDialog
-              title={`Remove ${name}?`}
-              action="Remove"
-              busyLabel="Removing…"
+              title={texts.security.removeTitle(name)}
+              action={texts.security.remove}
+              busyLabel={texts.security.removing}
               onConfirm={remove}
               onClose={() => setAsking(false)}
             >
-              <p>You won't be asked for it any more when you sign in.</p>
-              {isVerified && isLast && (
-                <p>It is your last one: your password alone will open your account.</p>
-              )}
+              <p>{texts.security.removeText}</p>
+              {isVerified && isLast && <p>{texts.security.removeLast}</p>}
             </ConfirmDialog>
           )}
         </div>

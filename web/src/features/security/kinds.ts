@@ -1,9 +1,11 @@
 import { KeyRound, MessageSquare, Smartphone } from "lucide-react";
 
+import * as texts from "../../texts";
+
 const kinds = {
-  totp: { text: "Authenticator app", icon: Smartphone },
-  phone: { text: "Text message", icon: MessageSquare },
-  webauthn: { text: "Security key", icon: KeyRound },
+  totp: { text: texts.secondStep.kinds.totp, icon: Smartphone },
+  phone: { text: texts.secondStep.kinds.phone, icon: MessageSquare },
+  webauthn: { text: texts.secondStep.kinds.webauthn, icon: KeyRound },
 };
 
 /** How a kind of second step is called and drawn. */

@@ -18,6 +18,7 @@ import { errorText } from "../../lib/error-text";
 import { done, Failure, settle, toFailure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
+import * as texts from "../../texts";
 
 const passkeysQuery = queryOptions({
   queryKey: ["passkeys"],
@@ -37,13 +38,10 @@ export function Passkeys({ guarded }: { guarded: Guarded }) {
       throw explain(toFailure(error));
     }
     await cache.invalidateQueries(passkeysQuery);
-    toast("Passkey added.");
+    toast(texts.passkeys.added);
   });
   return (
-    <Card
-      title="Passkeys"
-      lead="Sign in with your fingerprint, your face or your device's PIN instead of a password."
-    >
+    <Card title={texts.passkeys.title} lead={texts.passkeys.lead}>
       <List passkeys={passkeys} guarded={guarded} />
       {add.failure && (
         <Notice tone="danger" role="alert">
@@ -54,10 +52,10 @@ export function Passkeys({ guarded }: { guarded: Guarded }) {
         <Button
           variant="secondary"
           isBusy={add.isBusy}
-          busyLabel="Waiting for your device…"
+          busyLabel={texts.passkeys.waitingForDevice}
           onClick={() => void add.run()}
         >
-          Add a passkey
+          {texts.passkeys.add}
         </Button>
       </div>
     </Card>
@@ -80,11 +78,11 @@ function List({
   passkeys: ReturnType<typeof useQuery<PasskeyListItem[]>>;
   guarded: Guarded;
 }) {
-  if (passkeys.isPending) return <Skeleton label="Loading your passkeys" lines={2} />;
+  if (passkeys.isPending) return <Skeleton label={texts.passkeys.loading} lines={2} />;
   if (passkeys.isError) return <LoadError error={passkeys.error} onRetry={passkeys.refetch} />;
-  if (passkeys.data.length === 0) return <p className="text-sm text-soft">You have no passkey yet.</p>;
+  if (passkeys.data.length === 0) return <p className="text-sm text-soft">{texts.passkeys.none}</p>;
   return (
-    <ul aria-label="Passkeys" className={rowsClass}>
+    <ul aria-label={texts.passkeys.title} className={rowsClass}>
       {passkeys.data.map((passkey) => (
         <Passkey key={passkey.id} passkey={passkey} guarded={guarded} />
       ))}
@@ -95,12 +93,12 @@ function List({
 function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guarded }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState<"rename" | "remove" | null>(null);
-  const name = passkey.friendly_name || "Passkey";
+  const name = passkey.friendly_name || texts.passkeys.passkey;
   const close = () => setOpen(null);
   const remove = async () => {
     await guarded(() => settle(auth.passkey.delete({ passkeyId: passkey.id })));
     await cache.invalidateQueries(passkeysQuery);
-    toast(`${name} is removed.`);
+    toast(texts.security.removed(name));
   };
   return (
     <Row
@@ -108,13 +106,8 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
       title={name}
       details={
         <>
-          Added <Time at={passkey.created_at} form="day" />
-          {passkey.last_used_at && (
-            <>
-              {" "}
-              · Used <Time at={passkey.last_used_at} />
-            </>
-          )}
+          {texts.security.added(<Time at={passkey.created_at} form="day" />)}
+          {passkey.last_used_at && <> · {texts.security.used(<Time at={passkey.last_used_at} />)}</>}
         </>
       }
       action={
@@ -122,36 +115,33 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
           <Button
             variant="secondary"
             size="sm"
-            aria-label={`Rename ${name}`}
+            aria-label={texts.passkeys.renameOf(name)}
             onClick={() => setOpen("rename")}
           >
-            Rename
+            {texts.passkeys.rename}
           </Button>
           <Button
             variant="secondary"
             size="sm"
-            aria-label={`Remove ${name}`}
+            aria-label={texts.security.removeOf(name)}
             onClick={() => setOpen("remove")}
           >
-            Remove
+            {texts.security.remove}
           </Button>
           {open === "rename" && (
-            <Dialog title="Rename passkey" onClose={close}>
+            <Dialog title={texts.passkeys.renameTitle} onClose={close}>
               <RenameForm passkey={passkey} name={name} onClose={close} />
             </Dialog>
           )}
           {open === "remove" && (
             <ConfirmDialog
-              title={`Remove ${name}?`}
-              action="Remove"
-              busyLabel="Removing…"
+              title={texts.security.removeTitle(name)}
+              action={texts.security.remove}
+              busyLabel={texts.security.removing}
               onConfirm={remove}
               onClose={close}
             >
-              <p>
-                You won't be able to sign in with it any more. It may stay on your device; remove it there,
-                too.
-              </p>
+              <p>{texts.passkeys.removeText}</p>
             </ConfirmDialog>
           )}
         </div>
@@ -172,23 +162,23 @@ function RenameForm({
   const cache = useQueryClient();
   const form = useForm({
     values: { name },
-    checks: { name: (value) => (value.trim() ? undefined : "Give it a name.") },
+    checks: { name: (value) => (value.trim() ? undefined : texts.checks.nameMissing) },
     submit: async (values) => {
       await done(auth.passkey.update({ passkeyId: passkey.id, friendlyName: values.name.trim() }));
       await cache.invalidateQueries(passkeysQuery);
-      toast("Renamed.");
+      toast(texts.passkeys.renamed);
       onClose();
     },
   });
   return (
-    <Form form={form} label="Rename passkey">
-      <TextField {...form.field("name")} label="Name" maxLength={60} />
+    <Form form={form} label={texts.passkeys.renameTitle}>
+      <TextField {...form.field("name")} label={texts.common.name} maxLength={60} />
       <DialogActions>
         <Button variant="secondary" onClick={onClose}>
-          Cancel
+          {texts.common.cancel}
         </Button>
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Saving…">
-          Save
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving}>
+          {texts.passkeys.save}
         </Button>
       </DialogActions>
     </Form>

@@ -10,6 +10,7 @@ import { errorText } from "../../lib/error-text";
 import { leaveTo } from "../../lib/leaving";
 import { useAction } from "../../lib/use-action";
 import { auth } from "../../lib/auth-client";
+import * as texts from "../../texts";
 import { type DeviceSession, endSession, sessionsKey } from "./api";
 
 type Props = {
@@ -29,7 +30,7 @@ export function SessionRow({ session, guarded }: Props) {
       return;
     }
     await cache.invalidateQueries({ queryKey: sessionsKey });
-    toast(`Signed out ${name}.`);
+    toast(texts.sessions.signedOut(name));
   });
   const Icon = isHandheld(session.user_agent) ? Smartphone : Laptop;
   return (
@@ -38,23 +39,23 @@ export function SessionRow({ session, guarded }: Props) {
       title={
         <>
           {name}
-          {session.current && <Badge tone="good">This device</Badge>}
+          {session.current && <Badge tone="good">{texts.sessions.thisDevice}</Badge>}
         </>
       }
       details={
         <>
           <p>
-            Active <Time at={session.refreshed_at ?? session.created_at} />
+            {texts.sessions.active(<Time at={session.refreshed_at ?? session.created_at} />)}
             {session.ip && ` · ${session.ip}`}
           </p>
           {session.user_agent && (
             <details>
               <summary className="inline-block py-1 underline decoration-line-strong underline-offset-4">
-                Details<span className="sr-only"> of {name}</span>
+                {texts.sessions.details(name, (words) => (
+                  <span className="sr-only">{words}</span>
+                ))}
               </summary>
-              <p>
-                Signed in <Time at={session.created_at} form="exact" />
-              </p>
+              <p>{texts.sessions.signedIn(<Time at={session.created_at} form="exact" />)}</p>
               <p className="font-mono text-xs">{session.user_agent}</p>
             </details>
           )}
@@ -70,11 +71,11 @@ export function SessionRow({ session, guarded }: Props) {
           variant="secondary"
           size="sm"
           isBusy={isBusy}
-          busyLabel="Signing out…"
-          aria-label={isBusy ? undefined : `Sign out ${name}`}
+          busyLabel={texts.common.signingOut}
+          aria-label={isBusy ? undefined : texts.sessions.signOutOf(name)}
           onClick={() => void run()}
         >
-          Sign out
+          {texts.common.signOut}
         </Button>
       }
     />

@@ -10,6 +10,7 @@ import { errorText } from "../../lib/error-text";
 import { done, type Failure, toFailure } from "../../lib/failure";
 import { lastMethod, rememberMethod } from "../../lib/last-method";
 import { settings } from "../../lib/settings";
+import * as texts from "../../texts";
 
 export const supportsPasskeys = () => typeof window !== "undefined" && "PublicKeyCredential" in window;
 
@@ -59,7 +60,7 @@ export function PasskeyButton() {
       await signIn();
     } catch (error) {
       const failure = toFailure(error);
-      if (isAbort(failure)) setSaid({ tone: "info", text: "No passkey was used." });
+      if (isAbort(failure)) setSaid({ tone: "info", text: texts.signIn.noPasskeyUsed });
       else setSaid({ tone: "danger", text: errorText(failure).text });
     } finally {
       setBusy(false);
@@ -72,11 +73,11 @@ export function PasskeyButton() {
         variant="secondary"
         className="w-full"
         isBusy={isBusy}
-        busyLabel="Waiting for your passkey…"
+        busyLabel={texts.signIn.waitingForPasskey}
         onClick={() => void start()}
       >
         <KeyRound aria-hidden className="size-4" />
-        Use a passkey
+        {texts.signIn.withPasskey}
         {lastMethod() === "passkey" && <LastUsed />}
       </Button>
       {said && (

@@ -13,6 +13,7 @@ import { pageUrl } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
 import { adviseNewPassword } from "../../lib/weak-password";
+import * as texts from "../../texts";
 
 type Props = {
   email: string;
@@ -32,7 +33,10 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
   const form = useForm({
     values: { email, password: "" },
     screen: "sign-in",
-    checks: { email: checkEmail, password: (value) => (value ? undefined : "Enter your password.") },
+    checks: {
+      email: checkEmail,
+      password: (value) => (value ? undefined : texts.checks.yourPasswordMissing),
+    },
     submit: async (values) => {
       setUnconfirmed(false);
       const answer = await done(
@@ -70,8 +74,8 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
   return (
     <Form
       form={form}
-      label="Sign in with your password"
-      help={unconfirmed && <ResendButton label="Send the confirmation again" onSend={resend} />}
+      label={texts.signIn.form}
+      help={unconfirmed && <ResendButton label={texts.signIn.resendConfirmation} onSend={resend} />}
     >
       <EmailField
         {...form.field("email")}
@@ -84,18 +88,18 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
       <PasswordField
         {...form.field("password")}
         ref={password}
-        label="Password"
+        label={texts.common.password}
         autoComplete="current-password"
         aside={
           <span className="text-sm">
             <TextLink href={forgotHref} state={{ email: form.values.email }}>
-              Forgot password?
+              {texts.signIn.forgot}
             </TextLink>
           </span>
         }
       />
-      <Button type="submit" isBusy={form.isBusy} busyLabel="Signing in…" className="w-full">
-        Sign in
+      <Button type="submit" isBusy={form.isBusy} busyLabel={texts.signIn.signingIn} className="w-full">
+        {texts.signIn.submit}
       </Button>
     </Form>
   );

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 
 import { Button } from "../../components/button";
 import { Checkbox, EmailField, TextField } from "../../components/field";
@@ -12,6 +12,7 @@ import { rememberMethod } from "../../lib/last-method";
 import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
+import * as texts from "../../texts";
 
 type Props = {
   email: string;
@@ -37,11 +38,11 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
     checks: {
       email: checkEmail,
       password: (value) => checkNewPassword(value, settings.password.minLength),
-      consent: () => (settings.consent && !hasAgreed ? "Please agree to continue." : undefined),
+      consent: () => (settings.consent && !hasAgreed ? texts.checks.consentMissing : undefined),
       ...Object.fromEntries(
         fields.map(({ key, label, required }) => [
           `profile-${key}`,
-          (value: string) => (required && !value.trim() ? `${label} is required.` : undefined),
+          (value: string) => (required && !value.trim() ? texts.checks.required(label) : undefined),
         ]),
       ),
     },
@@ -72,15 +73,15 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
   return (
     <Form
       form={form}
-      label="Create an account"
+      label={texts.signUp.title}
       help={
         isTaken && (
           <p className="flex flex-wrap gap-x-4 gap-y-1">
             <TextLink href={signInHref} state={{ email: form.values["email"] }}>
-              Sign in
+              {texts.signUp.signInInstead}
             </TextLink>
             <TextLink href={forgotHref} state={{ email: form.values["email"] }}>
-              Reset your password
+              {texts.signUp.resetInstead}
             </TextLink>
           </p>
         )
@@ -90,7 +91,7 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
         <TextField
           key={key}
           {...form.field(`profile-${key}`)}
-          label={required ? label : `${label} (optional)`}
+          label={required ? label : texts.common.optional(label)}
           maxLength={max}
         />
       ))}
@@ -105,33 +106,24 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
             form.set("consent", checked ? "yes" : "");
           }}
           error={form.errors["consent"]}
-          label={<Consent />}
+          label={consent()}
         />
       )}
-      <Button type="submit" isBusy={form.isBusy} busyLabel="Creating your account…" className="w-full">
-        {isUpgrade ? "Continue" : "Create account"}
+      <Button type="submit" isBusy={form.isBusy} busyLabel={texts.signUp.creating} className="w-full">
+        {isUpgrade ? texts.common.continue : texts.signUp.submit}
       </Button>
     </Form>
   );
 }
 
-function Consent() {
-  const terms = settings.termsUrl && (
-    <a className="underline underline-offset-2" href={settings.termsUrl}>
-      terms
+function consent(): ReactNode {
+  const { termsUrl, privacyUrl } = settings;
+  const link = (url: string) => (words: string) => (
+    <a className="underline underline-offset-2" href={url}>
+      {words}
     </a>
   );
-  const privacy = settings.privacyUrl && (
-    <a className="underline underline-offset-2" href={settings.privacyUrl}>
-      privacy policy
-    </a>
-  );
-  if (!terms && !privacy) return <>I agree to the terms of this service</>;
-  return (
-    <>
-      I agree to the {terms}
-      {terms && privacy && " and the "}
-      {privacy}
-    </>
-  );
+  if (termsUrl && privacyUrl) return texts.signUp.consentBoth(link(termsUrl), link(privacyUrl));
+  if (termsUrl) return texts.signUp.consentTerms(link(termsUrl));
+  return privacyUrl ? texts.signUp.consentPrivacy(link(privacyUrl)) : texts.signUp.consent;
 }

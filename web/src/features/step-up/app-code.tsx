@@ -8,6 +8,7 @@ import { auth } from "../../lib/auth-client";
 import { done } from "../../lib/failure";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
+import * as texts from "../../texts";
 
 type Props = {
   factor: Pick<Factor, "id" | "friendly_name">;
@@ -18,7 +19,7 @@ type Props = {
 const length = 6;
 
 /** The six digits of an authenticator app. */
-export function AppCode({ factor, onDone, submitLabel = "Continue" }: Props) {
+export function AppCode({ factor, onDone, submitLabel = texts.common.continue }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const form = useForm({
     values: { code: "" },
@@ -33,19 +34,19 @@ export function AppCode({ factor, onDone, submitLabel = "Continue" }: Props) {
     },
   });
   return (
-    <Form form={form} label="Code of your authenticator app">
+    <Form form={form} label={texts.secondStep.appForm}>
       <CodeField
         {...form.field("code")}
         ref={input}
-        label="Code from your authenticator app"
-        hint={factor.friendly_name ? `Saved as ${factor.friendly_name}.` : undefined}
+        label={texts.secondStep.appCode}
+        hint={factor.friendly_name ? texts.secondStep.savedAs(factor.friendly_name) : undefined}
         length={length}
         onComplete={(code) => void form.submit({ code })}
         // The page was opened to type this code.
         // oxlint-disable-next-line jsx-a11y/no-autofocus
         autoFocus
       />
-      <Button type="submit" isBusy={form.isBusy} busyLabel="Checking…" className="w-full">
+      <Button type="submit" isBusy={form.isBusy} busyLabel={texts.codeForm.checking} className="w-full">
         {submitLabel}
       </Button>
     </Form>

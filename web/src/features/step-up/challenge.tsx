@@ -9,6 +9,7 @@ import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
 import { done, type Failure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
+import * as texts from "../../texts";
 import { AppCode } from "./app-code";
 import { PhoneCode } from "./phone-code";
 
@@ -18,10 +19,10 @@ type Props = {
 };
 
 const kinds = {
-  totp: { icon: Smartphone, text: "Authenticator app" },
-  phone: { icon: MessageSquare, text: "Text message" },
-  webauthn: { icon: KeyRound, text: "Security key" },
-} as const;
+  totp: { icon: Smartphone, text: texts.secondStep.kinds.totp },
+  phone: { icon: MessageSquare, text: texts.secondStep.kinds.phone },
+  webauthn: { icon: KeyRound, text: texts.secondStep.kinds.webauthn },
+};
 
 /** Asks for a second factor: the one used last, or another. */
 export function Challenge({ onDone }: Props) {
@@ -40,7 +41,7 @@ export function Challenge({ onDone }: Props) {
   useEffect(() => void load.run(), []);
 
   if (load.failure) return <LoadError error={load.failure} onRetry={load.run} />;
-  if (!factors || !chosen) return <Skeleton label="Loading your second steps" />;
+  if (!factors || !chosen) return <Skeleton label={texts.secondStep.loading} />;
   if (isChoosing) {
     return (
       <ul className="grid gap-3">
@@ -63,7 +64,7 @@ export function Challenge({ onDone }: Props) {
       <OneFactor key={chosen.id} factor={chosen} onDone={onDone} />
       {factors.length > 1 && (
         <Button variant="quiet" onClick={() => setChoosing(true)}>
-          Try another way
+          {texts.secondStep.otherWay}
         </Button>
       )}
     </>
@@ -109,15 +110,15 @@ function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void })
     <div className="grid gap-4">
       {failure && (
         <Notice tone="danger" role="alert">
-          {isOurs(failure)
-            ? errorText(failure, "mfa").text
-            : "The security key wasn't used. Please try again."}
+          {isOurs(failure) ? errorText(failure, "mfa").text : texts.secondStep.keyNotUsed}
         </Notice>
       )}
-      <p className="text-soft">Keep {factor.friendly_name || "your security key"} at hand, then continue.</p>
-      <Button isBusy={isBusy} busyLabel="Waiting for your key…" onClick={() => void run()}>
+      <p className="text-soft">
+        {texts.secondStep.keepAtHand(factor.friendly_name || texts.secondStep.yourKey)}
+      </p>
+      <Button isBusy={isBusy} busyLabel={texts.secondStep.waitingForKey} onClick={() => void run()}>
         <KeyRound aria-hidden className="size-4" />
-        Use security key
+        {texts.secondStep.withKey}
       </Button>
     </div>
   );

@@ -13,12 +13,14 @@ import { settings } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
+import * as texts from "../../texts";
 
 type Props = { wasWrong: boolean; onNonce: (nonce: string) => void };
 
 /** "Confirm it's you": a code sent to whoever is signed in. */
 export function NonceForm({ wasWrong, onNonce }: Props) {
   const session = useSession();
+  const address = session?.user.email || session?.user.phone || "";
   const { codeLength } = settings.email;
   const send = () => done(auth.reauthenticate());
   const [isSent, setSent] = useState(wasWrong);
@@ -40,30 +42,27 @@ export function NonceForm({ wasWrong, onNonce }: Props) {
   const field = form.field("code");
   return (
     <>
-      <p className="text-soft">
-        {isSent ? "We sent a code to" : "We're sending a code to"}{" "}
-        {session?.user.email || session?.user.phone}. Type it here to confirm it's you.
-      </p>
+      <p className="text-soft">{isSent ? texts.stepUp.sentTo(address) : texts.stepUp.isSending(address)}</p>
       {first.failure && (
         <Notice tone="danger" role="alert">
           {errorText(first.failure).text}
         </Notice>
       )}
-      <Form form={form} label="Confirm it's you">
+      <Form form={form} label={texts.stepUp.title}>
         <CodeField
           {...field}
           error={field.error ?? (field.value === "" ? wrong : undefined)}
-          label="Code"
+          label={texts.common.code}
           length={codeLength}
           onComplete={(code) => void form.submit({ code })}
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
         />
         <Button type="submit" isBusy={form.isBusy}>
-          Confirm
+          {texts.stepUp.confirm}
         </Button>
       </Form>
-      <ResendButton label="Send a new code" onSend={send} />
+      <ResendButton label={texts.common.sendNewCode} onSend={send} />
     </>
   );
 }

@@ -12,6 +12,7 @@ import { done, Failure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
+import * as texts from "../../texts";
 
 type Props = {
   factor: Pick<Factor, "id" | "friendly_name">;
@@ -54,22 +55,22 @@ export function PhoneCode({ factor, onDone }: Props) {
           {errorText(first.failure, "mfa").text}
         </Notice>
       )}
-      <Form form={form} label="Code of the text message">
+      <Form form={form} label={texts.secondStep.phoneForm}>
         <CodeField
           {...form.field("code")}
           ref={input}
-          label="Code from the text message"
-          hint={factor.friendly_name ? `Sent to ${factor.friendly_name}.` : undefined}
+          label={texts.secondStep.phoneCode}
+          hint={factor.friendly_name ? texts.secondStep.sentTo(factor.friendly_name) : undefined}
           length={length}
           onComplete={(code) => void form.submit({ code })}
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
         />
-        <Button type="submit" isBusy={form.isBusy} busyLabel="Checking…" className="w-full">
-          Continue
+        <Button type="submit" isBusy={form.isBusy} busyLabel={texts.codeForm.checking} className="w-full">
+          {texts.common.continue}
         </Button>
       </Form>
-      <ResendButton label="Send a new code" onSend={send} />
+      <ResendButton label={texts.common.sendNewCode} onSend={send} />
     </>
   );
 }

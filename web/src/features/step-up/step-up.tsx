@@ -5,6 +5,7 @@ import { createContext, type ReactNode, useCallback, useContext, useState } from
 import { Dialog } from "../../components/dialog";
 import { errorText } from "../../lib/error-text";
 import { Failure, toFailure } from "../../lib/failure";
+import * as texts from "../../texts";
 import { Challenge } from "./challenge";
 import { NonceForm } from "./nonce-form";
 
@@ -54,13 +55,13 @@ export function StepUp({ children }: { children: ReactNode }) {
     <StepUpContext value={run}>
       {children}
       {asked?.kind === "factor" && (
-        <Dialog title="Confirm it's you" onClose={cancel}>
+        <Dialog title={texts.stepUp.title} onClose={cancel}>
           <p className="text-soft">{errorText(new Failure("insufficient_aal", "")).text}</p>
           <Challenge onDone={() => answer()} />
         </Dialog>
       )}
       {asked && asked.kind !== "factor" && (
-        <Dialog title="Confirm it's you" onClose={cancel}>
+        <Dialog title={texts.stepUp.title} onClose={cancel}>
           <NonceForm wasWrong={asked.kind === "wrong nonce"} onNonce={answer} />
         </Dialog>
       )}

@@ -1,0 +1,6 @@
+/** The code of a message, typed by hand. */
+export const codeForm = {
+  fromMail: "Code from the mail",
+  stillWrong: "Still not right? Ask for a new code below.",
+  checking: "Checking…",
+};

@@ -1,0 +1,4 @@
+/** What `Intl` has no word for. */
+export const dates = {
+  justNow: "just now",
+};

@@ -1,0 +1,25 @@
+export const profile = {
+  title: "Profile",
+  lead: "What this service knows about you.",
+  loading: "Loading your profile",
+  noName: "No name yet",
+
+  details: "Your details",
+  detailsLead: "Add your name, so that people recognise you.",
+  save: "Save changes",
+  saved: "Saved.",
+  unsaved: "You have unsaved changes.",
+
+  account: "Account",
+  email: "E-mail",
+  noEmail: "None",
+  isVerified: "Verified",
+  isNotVerified: "Not verified",
+  waitingFor: (address: string) => `Waiting for a confirmation of ${address}.`,
+  change: "Change",
+  phone: "Phone",
+  memberSince: "Member since",
+  lastSignIn: "Last sign-in",
+  userId: "User ID",
+  copyUserId: "Copy user ID",
+};

@@ -1,0 +1,13 @@
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test } from "vitest";
+
+import { type Draw, rich } from "./rich";
+
+test("a sentence keeps its order, its spaces and what stands in it", () => {
+  const bold: Draw = (words) => createElement("b", null, words);
+
+  const sentence = rich`${bold("Ann")} & ${2} others read ${bold("this")}.`;
+
+  expect(renderToStaticMarkup(sentence)).toBe("<b>Ann</b> &amp; 2 others read <b>this</b>.");
+});
