@@ -50,6 +50,11 @@ impl Folder {
         self.state.join("logs")
     }
 
+    /// Where the bytes of files are, unless the settings say otherwise.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.state.join("files")
+    }
+
     pub(crate) fn instance_key(&self) -> PathBuf {
         self.state.join("instance-key")
     }

@@ -82,6 +82,11 @@ impl Credentials {
         }
     }
 
+    /// Whoever shows this token or key, for services that take it in another form.
+    pub fn read_bearer(project: &Project, text: &str, now: i64) -> Result<Caller, CallerError> {
+        Caller::verify(project, text, now)
+    }
+
     /// The bearer decides where there is one; else the API key.
     pub fn caller(&self) -> Result<Caller, CallerError> {
         match (&self.bearer, &self.api_key) {
@@ -145,6 +150,12 @@ impl Caller {
             claims: claims_of_role(role).into(),
             proof: Proof::Nothing,
         }
+    }
+
+    /// A service itself, for work that it has decided about. As with [`Caller::anonymous`], the
+    /// role must never come from a request.
+    pub fn of_service(role: &str) -> Self {
+        Self::anonymous(role)
     }
 
     fn from_api_key(key: Arc<ApiKey>) -> Self {

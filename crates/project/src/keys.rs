@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use plinth_token::{ApiKeyKind, KeySet};
+use plinth_token::{ApiKeyKind, InstanceKey, KeySet, Secret};
 use uuid::Uuid;
 
 /// All keys of one project. Immutable; replaced as a whole when one of them changes.
@@ -14,6 +14,28 @@ pub struct ProjectKeys {
     pub api_keys: HashMap<String, Arc<ApiKey>>,
     /// Hashes of the two legacy keys when an operator switched them off.
     pub disabled_legacy: Vec<String>,
+    /// Signs links to files, and nothing else: a link must never pass for a token.
+    pub url_signing: KeySet,
+}
+
+impl ProjectKeys {
+    /// A key set and no API keys. Links are signed with a key that no other process knows.
+    pub fn new(keyset: KeySet) -> Self {
+        Self {
+            keyset,
+            api_keys: HashMap::new(),
+            disabled_legacy: Vec::new(),
+            url_signing: url_signing_keys(&InstanceKey::generate().to_text()),
+        }
+    }
+}
+
+/// The set that signs links to files, made of a secret.
+pub fn url_signing_keys(secret: &Secret) -> KeySet {
+    let keys = KeySet::builder()
+        .legacy_secret(secret.expose())
+        .legacy_key_id("storage-url-signing-key");
+    keys.build().expect("a secret is a key")
 }
 
 /// An opaque `sb_publishable_…` or `sb_secret_…` key, or one that the configuration gives.

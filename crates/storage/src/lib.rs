@@ -1,4 +1,23 @@
-//! The storage service (storage contract): for now its database schema, with the functions that
-//! users' policies and queries call. Tables and functions are described in `migrations/`.
+//! The storage service, mounted at `/storage/v1`: buckets, objects and their bytes (storage
+//! contract).
+//!
+//! Rows in Postgres say what there is and who may do what with it; `blobs` keeps the bytes, which
+//! have no names of their own. `request` finds out what is asked, `buckets` and `objects` do it.
 
+mod blobs;
+mod buckets;
+mod config;
+mod error;
+mod objects;
+mod request;
+mod response;
+mod routes;
 pub mod schema;
+mod service;
+mod signed_url;
+mod sqlstate;
+mod wire_time;
+
+pub use config::StorageConfig;
+pub use routes::routes;
+pub use service::{BlobStore, StorageService};

@@ -51,5 +51,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "schema_state",
             sql: include_str!("../migrations/0009_schema_state.sql"),
         },
+        Migration {
+            version: 10,
+            name: "blob_ledger",
+            sql: include_str!("../migrations/0010_blob_ledger.sql"),
+        },
     ],
 };

@@ -8,6 +8,7 @@
 use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -69,6 +70,13 @@ impl InstanceKey {
     /// The id of the key that a value was sealed with, if it is a sealed value at all.
     pub fn id_of(sealed: &str) -> Option<&str> {
         split(sealed).map(|(key_id, _)| key_id)
+    }
+
+    /// A secret for one purpose, named by the context: always the same one, and of no help in
+    /// finding this key or any other secret.
+    pub fn derive(&self, context: &str) -> Secret {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.bytes[..]);
+        Secret::new(hex(hmac::sign(&key, context.as_bytes()).as_ref()))
     }
 
     /// Seals a secret for one place, named by the context (`project_secret:<ref>:jwt`).

@@ -96,6 +96,8 @@ fn find(name: &ProjectName) -> Result<Option<ProjectRecord>, DirectoryError> {
         _ => return Ok(None),
     };
     let key = ApiKey::new(uuid::Uuid::nil(), "tests", ApiKeyKind::Secret);
+    let keyset = KeySet::builder().legacy_secret(JWT_SECRET).build();
+    let keyset = keyset.expect("a key set");
     Ok(Some(ProjectRecord {
         reference,
         name: text.to_owned(),
@@ -104,12 +106,8 @@ fn find(name: &ProjectName) -> Result<Option<ProjectRecord>, DirectoryError> {
         database: "postgres".to_owned(),
         logins: Logins::generate(),
         keys: ProjectKeys {
-            keyset: KeySet::builder()
-                .legacy_secret(JWT_SECRET)
-                .build()
-                .expect("a key set"),
             api_keys: HashMap::from([(credential_hash(SECRET_KEY), Arc::new(key))]),
-            disabled_legacy: Vec::new(),
+            ..ProjectKeys::new(keyset)
         },
         settings: serde_json::Map::new(),
     }))

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use plinth_project::{ApiKey, ProjectKeys, ProjectKind, ProjectRef};
+use plinth_project::{ApiKey, ProjectKeys, ProjectKind, ProjectRef, url_signing_keys};
 use plinth_token::{ApiKeyKind, InstanceKey, KeySet, KeyStatus, Secret, credential_hash};
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
@@ -41,6 +41,7 @@ pub(crate) async fn load_keys(
         keyset,
         api_keys: by_hash,
         disabled_legacy,
+        url_signing: url_signing_keys(&instance_key.derive(&format!("storage_url:{reference}"))),
     })
 }
 

@@ -11,6 +11,7 @@ use plinth_db::Heard;
 use plinth_platform::Platform;
 use plinth_postgres::State;
 use plinth_project::Registry;
+use plinth_storage::StorageService;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -105,6 +106,26 @@ impl Background {
         };
         self.tasks.spawn(async move {
             _ = stop.run_until_cancelled(cleaning).await;
+        });
+    }
+
+    /// Removes bytes that no file needs any more, of every project that is in use.
+    pub(super) fn sweep_files(&self, storage: &StorageService, registry: &Registry) {
+        let (storage, registry) = (storage.clone(), registry.clone());
+        let mut pace = self.every(CLEANING);
+        let stop = self.stop.clone();
+        let sweeping = async move {
+            while pace.next().await {
+                for project in registry.open_projects() {
+                    if let Err(error) = storage.sweep(&project).await {
+                        let reference = project.reference();
+                        tracing::warn!("old files of {reference} were not removed: {error}");
+                    }
+                }
+            }
+        };
+        self.tasks.spawn(async move {
+            _ = stop.run_until_cancelled(sweeping).await;
         });
     }
 

@@ -13,6 +13,7 @@ use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
 use plinth_project::{OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
+use plinth_storage::{BlobStore, StorageService};
 use plinth_token::Secret;
 
 use super::{
@@ -88,6 +89,8 @@ async fn serve(
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
+    let storage = StorageService::new(blob_store(entrance));
+    background.sweep_files(&storage, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
     entrance.folder.prepare_control_folder()?;
@@ -115,6 +118,7 @@ async fn serve(
         platform: &platform,
         registry: &registry,
         auth: &auth,
+        storage: &storage,
         pages: AccountPages::from_settings(&entrance.settings),
         logs,
     };
@@ -134,6 +138,7 @@ async fn serve(
     platform.begin_stop();
     let finished = async {
         serving.stop().await;
+        storage.finish().await;
         platform.finish().await;
     };
     tokio::select! {
@@ -142,6 +147,19 @@ async fn serve(
     }
     background.stop().await;
     Ok(())
+}
+
+/// Where the bytes of files are.
+fn blob_store(entrance: &Entrance) -> BlobStore {
+    let settings = &entrance.settings;
+    let folder = settings.opt_path("plinth.storage.path");
+    BlobStore::Local {
+        folder: folder.map_or_else(
+            || entrance.folder.files(),
+            |path| entrance.folder.root.join(path),
+        ),
+        syncs: settings.bool("plinth.storage.fsync"),
+    }
 }
 
 fn start_background(

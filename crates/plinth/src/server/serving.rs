@@ -15,6 +15,7 @@ use plinth_platform::{Assets, Platform, api, api::ControlSocket};
 use plinth_postgres::FrontDoor;
 use plinth_project::Registry;
 use plinth_settings::Settings;
+use plinth_storage::StorageService;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -29,6 +30,7 @@ pub(super) struct Served<'a> {
     pub(super) platform: &'a Platform,
     pub(super) registry: &'a Registry,
     pub(super) auth: &'a AuthService,
+    pub(super) storage: &'a StorageService,
     pub(super) pages: AccountPages,
     pub(super) logs: &'a LogStore,
 }
@@ -119,6 +121,7 @@ impl Serving {
             platform,
             registry,
             auth,
+            storage,
             pages,
             logs,
         } = served;
@@ -129,12 +132,16 @@ impl Serving {
         let auth = Mount::new("/auth/v1", Source::Auth, auth_routes.clone());
         let rest = plinth_rest::routes(plinth_rest::RestService::new());
         let rest = Mount::new("/rest/v1", Source::Rest, rest).with_foreign_pages();
+        let storage = plinth_storage::routes(storage.clone());
+        // A large file takes its time; whether it still arrives is watched elsewhere.
+        let storage = Mount::new("/storage/v1", Source::Storage, storage).without_time_limit();
         let AccountPages { assets, path } = pages;
         let is_page = move |asked: &str| plinth_platform::is_account_page(&path, asked);
         let pages = plinth_platform::account_pages(platform.clone(), assets, auth_routes);
         let mounts = Mounts::new(api::routes(platform.clone()), landing)
             .service(auth)
             .service(rest)
+            .service(storage)
             .pages(Source::Api, pages, is_page);
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();

@@ -109,9 +109,8 @@ fn service(db: &TestDatabase, clock: &Clock) -> Router {
         });
     let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
     let keys = ProjectKeys {
-        keyset,
         api_keys: [(credential_hash(PUBLISHABLE_KEY), key.into())].into(),
-        disabled_legacy: Vec::new(),
+        ..ProjectKeys::new(keyset)
     };
     let (logs, _writer) =
         LogStore::open(std::env::temp_dir(), plinth_log::Config::default()).unwrap();

@@ -245,9 +245,8 @@ fn legacy_keys() -> KeySet {
 fn project(db: &TestDatabase, settings: Loader, keyset: KeySet, pool: PoolConfig) -> Project {
     let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
     let keys = ProjectKeys {
-        keyset,
         api_keys: [(credential_hash(PUBLISHABLE_KEY), key.into())].into(),
-        disabled_legacy: Vec::new(),
+        ..ProjectKeys::new(keyset)
     };
     let settings = settings.load().expect("good settings").settings;
     let (logs, _writer) =

@@ -214,7 +214,6 @@ fn behind_gateway(routes: Router, project: Project, url: &str) -> Router {
 fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project {
     let key = |kind| ApiKey::new(Default::default(), "default", kind).into();
     let keys = ProjectKeys {
-        keyset: keyset.clone(),
         api_keys: [
             (
                 credential_hash(PUBLISHABLE_KEY),
@@ -223,7 +222,7 @@ fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project
             (credential_hash(SECRET_KEY), key(ApiKeyKind::Secret)),
         ]
         .into(),
-        disabled_legacy: Vec::new(),
+        ..ProjectKeys::new(keyset.clone())
     };
     let usual = [("auth.site_url", "http://localhost:3000")];
     let loader = usual

@@ -22,11 +22,7 @@ fn project(
     keyset: KeySet,
     settings: Settings,
 ) -> Outcome<Project> {
-    let keys = ProjectKeys {
-        keyset,
-        api_keys: Default::default(),
-        disabled_legacy: Vec::new(),
-    };
+    let keys = ProjectKeys::new(keyset);
     // Records would need a state folder, which a service alone does not have.
     let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())?;
     Ok(Project::new(

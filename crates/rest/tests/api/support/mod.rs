@@ -79,9 +79,8 @@ impl TestApi {
     fn start(db: Database, service: RestService, pool: PoolConfig, settings: Loader) -> Self {
         let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
         let keys = ProjectKeys {
-            keyset: keyset(),
             api_keys: [(credential_hash(PUBLISHABLE_KEY), key.into())].into(),
-            disabled_legacy: Vec::new(),
+            ..ProjectKeys::new(keyset())
         };
         let settings = settings.load().expect("good settings").settings;
         let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())

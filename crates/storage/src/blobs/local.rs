@@ -1,0 +1,329 @@
+//! Blobs as files of this machine.
+//!
+//! ```text
+//! <root>/tmp/<version>                bytes that are still arriving
+//! <root>/blobs/ab/cd/<version>        complete, synced, never changed again
+//! ```
+//!
+//! A file is written to `tmp`, synced, renamed into place, and the folder synced: whatever is seen
+//! in `blobs` is whole. File work is done on blocking threads, in large pieces.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom, Write},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use md5::{Digest, Md5};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::{Version, Written};
+
+/// One piece of file work.
+const PIECE: usize = 256 * 1024;
+/// Files up to this size are read in one go.
+const SMALL: u64 = 256 * 1024;
+
+/// A folder of blobs. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalBlobs(Arc<Folder>);
+
+#[derive(Debug)]
+struct Folder {
+    root: PathBuf,
+    /// Whether a blob counts as stored only once the disk has it.
+    syncs: bool,
+}
+
+impl LocalBlobs {
+    /// Blobs below `root`, which is made when the first one comes.
+    pub(crate) fn new(root: PathBuf, syncs: bool) -> Self {
+        Self(Arc::new(Folder { root, syncs }))
+    }
+
+    pub(super) async fn create(&self, version: &Version) -> io::Result<LocalWriter> {
+        Ok(LocalWriter {
+            folder: self.clone(),
+            version: *version,
+            buffer: BytesMut::new(),
+            work: Work::Idle(Box::new(Sink {
+                file: None,
+                md5: Md5::new(),
+                size: 0,
+            })),
+        })
+    }
+
+    pub(super) async fn read(
+        &self,
+        version: &Version,
+        range: Range<u64>,
+    ) -> io::Result<Option<Body>> {
+        let path = self.path(version);
+        let opened = spawn_blocking(move || open_at(&path, range)).await;
+        match opened.map_err(io::Error::other)? {
+            Ok(Opened::Whole(bytes)) => Ok(Some(Body::from(bytes))),
+            Ok(Opened::Rest(reader)) => Ok(Some(reader.into_body())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
+        let (from, to, syncs) = (self.path(from), self.path(to), self.0.syncs);
+        let copied = spawn_blocking(move || {
+            make_parents(&to)?;
+            fs::hard_link(&from, &to)?;
+            sync_parent(&to, syncs)
+        });
+        match copied.await.map_err(io::Error::other)? {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn remove(&self, version: &Version) -> io::Result<()> {
+        let paths = [self.path(version), self.temporary(version)];
+        let removed = spawn_blocking(move || paths.iter().try_for_each(|path| remove_file(path)));
+        removed.await.map_err(io::Error::other)?
+    }
+
+    pub(super) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
+        let folder = self.0.root.join("tmp");
+        let forgotten = spawn_blocking(move || {
+            if !folder.is_dir() {
+                return Ok(());
+            }
+            for entry in fs::read_dir(folder)? {
+                let entry = entry?;
+                let modified = entry.metadata()?.modified()?;
+                if modified.elapsed().is_ok_and(|elapsed| elapsed > age) {
+                    remove_file(&entry.path())?;
+                }
+            }
+            Ok(())
+        });
+        forgotten.await.map_err(io::Error::other)?
+    }
+
+    fn path(&self, version: &Version) -> PathBuf {
+        let [first, second] = version.folders();
+        let blobs = self.0.root.join("blobs").join(first).join(second);
+        blobs.join(version.to_string())
+    }
+
+    fn temporary(&self, version: &Version) -> PathBuf {
+        self.0.root.join("tmp").join(version.to_string())
+    }
+}
+
+/// A file on its way in. Two pieces of file work are never under way at once, and one more piece of
+/// the body waits in memory: that is all that a transfer takes.
+pub(crate) struct LocalWriter {
+    folder: LocalBlobs,
+    version: Version,
+    buffer: BytesMut,
+    work: Work,
+}
+
+enum Work {
+    Idle(Box<Sink>),
+    Busy(JoinHandle<io::Result<Box<Sink>>>),
+    Failed,
+}
+
+/// Where pieces go: into the file and into its digest.
+struct Sink {
+    file: Option<Temporary>,
+    md5: Md5,
+    size: u64,
+}
+
+impl LocalWriter {
+    pub(super) async fn write(&mut self, bytes: Bytes) -> io::Result<()> {
+        self.buffer.extend_from_slice(&bytes);
+        if self.buffer.len() < PIECE {
+            return Ok(());
+        }
+        let piece = self.buffer.split().freeze();
+        let mut sink = self.sink().await?;
+        let path = self.folder.temporary(&self.version);
+        self.work = Work::Busy(spawn_blocking(move || {
+            sink.take(&piece, path)?;
+            Ok(sink)
+        }));
+        Ok(())
+    }
+
+    pub(super) async fn finish(mut self) -> io::Result<Written> {
+        let piece = self.buffer.split().freeze();
+        let mut sink = self.sink().await?;
+        let temporary = self.folder.temporary(&self.version);
+        let path = self.folder.path(&self.version);
+        let syncs = self.folder.0.syncs;
+        let finished = spawn_blocking(move || {
+            sink.take(&piece, temporary)?;
+            let Sink { file, md5, size } = *sink;
+            if let Some(file) = file {
+                file.settle(&path, syncs)?;
+            }
+            let md5 = md5.finalize();
+            let md5 = md5.iter().map(|byte| format!("{byte:02x}")).collect();
+            Ok(Written { size, md5 })
+        });
+        finished.await.map_err(io::Error::other)?
+    }
+
+    /// The sink, once it has taken what it was given before.
+    async fn sink(&mut self) -> io::Result<Box<Sink>> {
+        match std::mem::replace(&mut self.work, Work::Failed) {
+            Work::Idle(sink) => Ok(sink),
+            Work::Busy(work) => work.await.map_err(io::Error::other)?,
+            Work::Failed => Err(io::Error::other("an earlier piece could not be written")),
+        }
+    }
+}
+
+impl Sink {
+    /// Takes a piece; the first one makes the file.
+    fn take(&mut self, piece: &Bytes, path: PathBuf) -> io::Result<()> {
+        let temporary = match &mut self.file {
+            Some(temporary) => temporary,
+            file => file.insert(Temporary::create(path)?),
+        };
+        temporary.file.write_all(piece)?;
+        self.md5.update(piece);
+        self.size += piece.len() as u64;
+        Ok(())
+    }
+}
+
+/// A file that goes when nobody settles it.
+struct Temporary {
+    file: File,
+    path: PathBuf,
+    is_settled: bool,
+}
+
+impl Temporary {
+    fn create(path: PathBuf) -> io::Result<Self> {
+        let create = || File::options().write(true).create_new(true).open(&path);
+        let file = create().or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => make_parents(&path).and_then(|()| create()),
+            _ => Err(error),
+        })?;
+        Ok(Self {
+            file,
+            path,
+            is_settled: false,
+        })
+    }
+
+    /// Moves the file to where it stays, so that no crash can undo it.
+    fn settle(mut self, path: &Path, syncs: bool) -> io::Result<()> {
+        if syncs {
+            self.file.sync_data()?;
+        }
+        make_parents(path)?;
+        fs::rename(&self.path, path)?;
+        self.is_settled = true;
+        sync_parent(path, syncs)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_settled {
+            _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn make_parents(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if !parent.is_dir() => fs::create_dir_all(parent),
+        _ => Ok(()),
+    }
+}
+
+/// The name of a new file is part of its folder; so is that of a new folder.
+fn sync_parent(path: &Path, syncs: bool) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if syncs => File::open(parent)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+enum Opened {
+    Whole(Bytes),
+    Rest(Reader),
+}
+
+fn open_at(path: &Path, range: Range<u64>) -> io::Result<Opened> {
+    let mut file = File::open(path)?;
+    let length = range.end.saturating_sub(range.start);
+    if range.start > 0 {
+        file.seek(SeekFrom::Start(range.start))?;
+    }
+    let mut reader = Reader { file, left: length };
+    if length > SMALL {
+        return Ok(Opened::Rest(reader));
+    }
+    let piece = reader.piece(usize::try_from(length).unwrap_or(PIECE))?;
+    Ok(Opened::Whole(piece.unwrap_or_default()))
+}
+
+/// The rest of an open file. The file may be removed meanwhile; whoever reads it keeps it.
+struct Reader {
+    file: File,
+    left: u64,
+}
+
+impl Reader {
+    /// The next bytes; `None` at the end.
+    fn piece(&mut self, most: usize) -> io::Result<Option<Bytes>> {
+        let length = usize::try_from(self.left).map_or(most, |left| left.min(most));
+        if length == 0 {
+            return Ok(None);
+        }
+        let mut piece = Vec::with_capacity(length);
+        let limit = length as u64;
+        (&mut self.file).take(limit).read_to_end(&mut piece)?;
+        if piece.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left -= limit;
+        Ok(Some(piece.into()))
+    }
+
+    /// Reads one piece ahead of the socket.
+    fn into_body(self) -> Body {
+        let ahead = spawn_blocking(move || self.next());
+        Body::from_stream(stream::try_unfold(Some(ahead), |ahead| async move {
+            let Some(ahead) = ahead else { return Ok(None) };
+            let Some((piece, reader)) = ahead.await.map_err(io::Error::other)?? else {
+                return Ok(None);
+            };
+            let ahead = (reader.left > 0).then(|| spawn_blocking(move || reader.next()));
+            Ok::<_, io::Error>(Some((piece, ahead)))
+        }))
+    }
+
+    fn next(mut self) -> io::Result<Option<(Bytes, Self)>> {
+        Ok(self.piece(PIECE)?.map(|piece| (piece, self)))
+    }
+}

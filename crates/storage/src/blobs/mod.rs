@@ -1,0 +1,98 @@
+//! Where the bytes are. A blob is known by its version and by nothing else: names, types and rights
+//! are rows in Postgres (storage contract §14.1).
+//!
+//! A blob belongs to one row and never changes. Whoever writes one first puts its version into the
+//! ledger (`ledger.rs`), so that after a crash at any point each blob is still reachable from a row,
+//! from the list of pending ones or from the list of those to be removed.
+
+mod ledger;
+mod local;
+mod receive;
+mod sweep;
+mod version;
+
+use std::{io, ops::Range, time::Duration};
+
+use axum::body::Body;
+
+pub(crate) use ledger::{announce, withdraw};
+pub(crate) use local::{LocalBlobs, LocalWriter};
+pub(crate) use receive::{Source, discard, receive};
+pub(crate) use sweep::sweep;
+pub(crate) use version::Version;
+
+/// What is known of bytes that were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) size: u64,
+    /// In hexadecimal digits.
+    pub(crate) md5: String,
+}
+
+/// The blobs of one project. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) enum Blobs {
+    Local(LocalBlobs),
+}
+
+impl Blobs {
+    /// Begins a blob of that version. Nobody sees it before it is finished.
+    pub(crate) async fn create(&self, version: &Version) -> io::Result<BlobWriter> {
+        match self {
+            Self::Local(local) => Ok(BlobWriter::Local(local.create(version).await?)),
+        }
+    }
+
+    /// Its bytes, or some of them; `None` if there is no such blob.
+    pub(crate) async fn read(
+        &self,
+        version: &Version,
+        range: Range<u64>,
+    ) -> io::Result<Option<Body>> {
+        match self {
+            Self::Local(local) => local.read(version, range).await,
+        }
+    }
+
+    /// Another blob with the same bytes; `false` if there is nothing to copy.
+    pub(crate) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
+        match self {
+            Self::Local(local) => local.copy(from, to).await,
+        }
+    }
+
+    /// Removes what was left half-written so long ago that nobody writes it any more.
+    pub(crate) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
+        match self {
+            Self::Local(local) => local.forget_unfinished(age).await,
+        }
+    }
+
+    /// Removes it. That it is gone already is no failure.
+    pub(crate) async fn remove(&self, version: &Version) -> io::Result<()> {
+        match self {
+            Self::Local(local) => local.remove(version).await,
+        }
+    }
+}
+
+/// A blob on its way in. Dropped, it never was.
+pub(crate) enum BlobWriter {
+    Local(LocalWriter),
+}
+
+impl BlobWriter {
+    /// Takes the next bytes; waits while the store is behind.
+    pub(crate) async fn write(&mut self, bytes: bytes::Bytes) -> io::Result<()> {
+        match self {
+            Self::Local(writer) => writer.write(bytes).await,
+        }
+    }
+
+    /// The bytes are complete: they are safe once this returns.
+    pub(crate) async fn finish(self) -> io::Result<Written> {
+        match self {
+            Self::Local(writer) => writer.finish().await,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The collector of bytes that nobody needs (storage contract §14.4).
+
+use std::{io, time::Duration};
+
+use plinth_db::{DbError, Queries as _};
+use plinth_project::{ProjectDb, Service};
+use uuid::Uuid;
+
+use super::{Blobs, Version};
+
+/// No upload in one request takes longer.
+const LONGEST_UPLOAD: Duration = Duration::from_secs(24 * 3600);
+/// Blobs that go in one transaction.
+const BATCH: i64 = 100;
+
+/// Removes what no object needs; gives how many blobs went.
+pub(crate) async fn sweep(db: &ProjectDb, blobs: &Blobs) -> Result<u64, DbError> {
+    blobs
+        .forget_unfinished(LONGEST_UPLOAD)
+        .await
+        .unwrap_or_else(warn);
+    give_up_pending(db).await?;
+    let mut removed = 0;
+    loop {
+        let batch = remove_due(db, blobs).await?;
+        removed += batch.removed;
+        if batch.taken < BATCH {
+            return Ok(removed);
+        }
+    }
+}
+
+/// What was announced long ago and never became an object.
+async fn give_up_pending(db: &ProjectDb) -> Result<(), DbError> {
+    const SQL: &str = "
+        with given_up as (
+            delete from plinth.pending_blob
+            where created_at < now() - make_interval(secs => $1)
+            returning version
+        )
+        insert into plinth.blob_gc (version, not_before)
+        select version, now() from given_up
+        on conflict do nothing
+    ";
+    let mut connection = db.as_service(Service::Storage).await?;
+    connection
+        .execute(SQL, &[&LONGEST_UPLOAD.as_secs_f64()])
+        .await?;
+    Ok(())
+}
+
+struct Batch {
+    taken: i64,
+    removed: u64,
+}
+
+/// One transaction: rows that another node works on are left to it, and a crash in between leaves
+/// rows whose bytes are gone already, which the next round finds out.
+async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
+    const DUE: &str = "
+        select g.version,
+            exists (select from storage.objects o where o.version = g.version::text) as is_needed
+        from plinth.blob_gc g
+        where g.not_before <= now()
+        order by g.not_before
+        limit $1
+        for update skip locked
+    ";
+    const DONE: &str = "delete from plinth.blob_gc where version = any($1)";
+    const AGAIN: &str = "
+        update plinth.blob_gc set
+            attempts = attempts + 1,
+            not_before = now() + interval '1 minute' * power(2, least(attempts, 10))
+        where version = any($1)
+    ";
+    let mut transaction = db.begin_as_service(Service::Storage).await?;
+    let due = transaction.query(DUE, &[&BATCH]).await?;
+    let (mut done, mut failed, mut removed) = (Vec::new(), Vec::new(), 0);
+    for row in &due {
+        let uuid: Uuid = row.get("version");
+        // A user's SQL may have brought a row back that names these bytes.
+        if row.get("is_needed") {
+            done.push(uuid);
+            continue;
+        }
+        match blobs.remove(&Version::from(uuid)).await {
+            Ok(()) => {
+                removed += 1;
+                done.push(uuid);
+            }
+            Err(error) => {
+                warn(error);
+                failed.push(uuid);
+            }
+        }
+    }
+    transaction.execute(DONE, &[&done]).await?;
+    if !failed.is_empty() {
+        transaction.execute(AGAIN, &[&failed]).await?;
+    }
+    transaction.commit().await?;
+    Ok(Batch {
+        taken: due.len() as i64,
+        removed,
+    })
+}
+
+fn warn(error: io::Error) {
+    tracing::warn!(%error, "bytes that nobody needs could not be removed: {error}");
+}

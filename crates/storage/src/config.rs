@@ -1,0 +1,44 @@
+//! What can be chosen about the storage service for one project (storage contract §14.7).
+
+use std::time::Duration;
+
+use plinth_project::FromSettings;
+use plinth_settings::{Secret, Settings};
+
+/// A project's settings of the storage service.
+#[derive(Debug, Clone)]
+pub struct StorageConfig {
+    /// Whether the service is switched on.
+    pub(crate) is_enabled: bool,
+    /// Largest file, whatever the protocol.
+    pub(crate) file_size_limit: u64,
+    /// Largest file in a single request of the REST protocol.
+    pub(crate) standard_size_limit: u64,
+    /// How long a signed upload URL is good for.
+    pub(crate) signed_upload_expiry: Duration,
+    /// Signs URLs instead of the project's own key.
+    pub(crate) url_signing_key: Option<Secret>,
+    /// Most objects that are removed when a bucket is emptied.
+    pub(crate) empty_bucket_max: i64,
+    /// Seconds that shared caches may keep a file.
+    pub(crate) s_maxage: i64,
+    /// Longest statement.
+    pub(crate) statement_timeout: Duration,
+}
+
+impl FromSettings for StorageConfig {
+    fn from_settings(settings: &Settings) -> Self {
+        let file_size_limit = settings.bytes("storage.file_size_limit");
+        let standard = settings.opt_bytes("plinth.storage.file_size_limit_standard");
+        Self {
+            is_enabled: settings.bool("storage.enabled"),
+            file_size_limit,
+            standard_size_limit: standard.map_or(file_size_limit, |own| own.min(file_size_limit)),
+            signed_upload_expiry: settings.duration("plinth.storage.signed_upload_expiry"),
+            url_signing_key: settings.secret("plinth.storage.url_signing_key").cloned(),
+            empty_bucket_max: settings.integer("plinth.storage.empty_bucket_max"),
+            s_maxage: settings.integer("plinth.storage.s_maxage"),
+            statement_timeout: settings.duration("plinth.storage.statement_timeout"),
+        }
+    }
+}

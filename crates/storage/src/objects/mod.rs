@@ -1,0 +1,28 @@
+//! Objects (storage contract §3).
+
+mod commit;
+mod conditions;
+mod delete;
+mod find;
+mod info;
+mod list;
+mod list_v2;
+mod model;
+mod probe;
+mod range;
+mod relocate;
+mod serve;
+mod sign;
+mod upload;
+mod upload_body;
+
+pub(crate) use delete::{delete, delete_many};
+pub(crate) use find::{find, find_signed};
+pub(crate) use info::{head, info};
+pub(crate) use list::list;
+pub(crate) use list_v2::list_v2;
+pub(crate) use model::Object;
+pub(crate) use relocate::{copy, move_object};
+pub(crate) use serve::download;
+pub(crate) use sign::{sign, sign_many, sign_upload};
+pub(crate) use upload::{create, replace, upload_signed};

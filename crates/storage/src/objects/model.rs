@@ -1,0 +1,166 @@
+//! A row of `storage.objects`, and what its metadata says.
+
+use plinth_db::Row;
+use serde::Serialize;
+use serde_json::{Value, json};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use uuid::Uuid;
+
+use crate::{
+    blobs::{Version, Written},
+    wire_time,
+};
+
+/// An object.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Object {
+    pub(crate) name: String,
+    pub(crate) bucket_id: String,
+    owner: String,
+    owner_id: String,
+    pub(crate) version: Option<String>,
+    pub(crate) id: Uuid,
+    #[serde(serialize_with = "wire_time::option")]
+    pub(crate) updated_at: Option<OffsetDateTime>,
+    #[serde(serialize_with = "wire_time::option")]
+    pub(crate) created_at: Option<OffsetDateTime>,
+    #[serde(serialize_with = "wire_time::option")]
+    last_accessed_at: Option<OffsetDateTime>,
+    pub(crate) metadata: Option<Value>,
+    pub(crate) user_metadata: Option<Value>,
+}
+
+impl Object {
+    /// The columns that [`Object::of_row`] reads, of `objects o`.
+    pub(crate) const COLUMNS: &str = "
+        o.name, o.bucket_id, o.owner, o.owner_id, o.version, o.id, o.updated_at, o.created_at,
+        o.last_accessed_at, o.metadata, o.user_metadata
+    ";
+
+    pub(crate) fn of_row(row: &Row) -> Self {
+        let owner: Option<Uuid> = row.get("owner");
+        let text = |column: &str| row.get::<_, Option<String>>(column).unwrap_or_default();
+        Self {
+            name: text("name"),
+            bucket_id: text("bucket_id"),
+            owner: owner.map(|owner| owner.to_string()).unwrap_or_default(),
+            owner_id: text("owner_id"),
+            version: row.get("version"),
+            id: row.get("id"),
+            updated_at: row.get("updated_at"),
+            created_at: row.get("created_at"),
+            last_accessed_at: row.get("last_accessed_at"),
+            metadata: row.get("metadata"),
+            user_metadata: row.get("user_metadata"),
+        }
+    }
+
+    /// Its bytes, if the row can name any.
+    pub(crate) fn blob(&self) -> Option<Version> {
+        Version::parse(self.version.as_deref()?)
+    }
+
+    /// What its metadata says.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        Facts {
+            metadata: self.metadata.as_ref(),
+            updated_at: self.updated_at,
+        }
+    }
+}
+
+/// What the metadata of an object says. Rows may come from users' SQL: anything may be missing, and
+/// numbers may be texts.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    metadata: Option<&'a Value>,
+    updated_at: Option<OffsetDateTime>,
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn size(&self) -> Option<u64> {
+        let number = |name| match self.value(name)? {
+            Value::Number(number) => number.as_u64(),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        number("size").or_else(|| number("contentLength"))
+    }
+
+    /// With its quotes.
+    pub(crate) fn etag(&self) -> Option<&'a str> {
+        self.text("eTag")
+    }
+
+    pub(crate) fn content_type(&self) -> Option<&'a str> {
+        self.text("mimetype")
+    }
+
+    pub(crate) fn cache_control(&self) -> Option<&'a str> {
+        self.text("cacheControl")
+    }
+
+    pub(crate) fn robots_tag(&self) -> Option<&'a str> {
+        self.text("xRobotsTag")
+    }
+
+    /// When its bytes came, to the second, as HTTP counts.
+    pub(crate) fn last_modified(&self) -> Option<OffsetDateTime> {
+        let said = self.text("lastModified");
+        let said = said.and_then(|text| OffsetDateTime::parse(text, &Rfc3339).ok());
+        let time = said.or(self.updated_at)?;
+        time.replace_nanosecond(0).ok()
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.value(name)?.as_str()
+    }
+
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.metadata?.get(name)
+    }
+}
+
+/// The metadata of bytes that were just stored.
+pub(crate) fn metadata(
+    written: &Written,
+    content_type: &str,
+    cache_control: &str,
+    robots_tag: Option<&str>,
+    now: OffsetDateTime,
+) -> Value {
+    let mut metadata = json!({
+        "eTag": format!("\"{}\"", written.md5),
+        "size": written.size,
+        "mimetype": content_type,
+        "cacheControl": cache_control,
+        "lastModified": wire_time::render(now),
+        "contentLength": written.size,
+        "httpStatusCode": 200,
+    });
+    if let Some(tag) = robots_tag {
+        metadata["xRobotsTag"] = json!(tag);
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_of_foreign_rows_is_read_with_patience() {
+        let facts = |metadata: &Value| {
+            Facts {
+                metadata: Some(metadata),
+                updated_at: None,
+            }
+            .size()
+        };
+        assert_eq!(facts(&json!({ "size": 7 })), Some(7));
+        assert_eq!(facts(&json!({ "size": "7" })), Some(7));
+        assert_eq!(facts(&json!({ "contentLength": 7 })), Some(7));
+        assert_eq!(facts(&json!({ "size": [] })), None);
+        assert_eq!(facts(&json!("nonsense")), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Uploads in one request (storage contract §3.1, §3.2).
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use super::{
+    Object,
+    commit::{Arrival, UserMetadata, commit},
+    model::metadata,
+    probe::{Intent, probe},
+    upload_body::UploadBody,
+};
+use crate::{
+    blobs::receive,
+    buckets::BucketRules,
+    error::StorageError,
+    request::{Context, Place, check_bucket, check_key, check_robots_tag, check_type},
+    signed_url::{self, Scope},
+};
+
+/// Consoles make an empty folder with an object of this name: it has no bytes.
+const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
+
+/// `POST /object/{bucket}/{key}`
+pub(crate) async fn create(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+) -> Result<Response, StorageError> {
+    let may_replace = context.header("x-upsert") == Some("true");
+    upload_as_caller(context, place, body, may_replace).await
+}
+
+/// `PUT /object/{bucket}/{key}`: creates where there is nothing to replace.
+pub(crate) async fn replace(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+) -> Result<Response, StorageError> {
+    upload_as_caller(context, place, body, true).await
+}
+
+async fn upload_as_caller(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+    may_replace: bool,
+) -> Result<Response, StorageError> {
+    context.caller()?;
+    let right = Right {
+        owner: context.owner().map(str::to_owned),
+        may_replace,
+        is_granted: false,
+    };
+    let object = upload(context, place, body, right).await?;
+    let key = format!("{}/{}", object.bucket_id, object.name);
+    Ok(Json(json!({ "Key": key, "Id": object.id })).into_response())
+}
+
+/// `PUT /object/upload/sign/{bucket}/{key}`: on the word of a token.
+pub(crate) async fn upload_signed(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+) -> Result<Response, StorageError> {
+    let query = context.query();
+    let token = query.text("token")?.ok_or_else(|| query.missing("token"))?;
+    let grant = signed_url::check(context, Scope::Upload, &place.path(), &token)?;
+    let right = Right {
+        owner: grant.owner().map(str::to_owned),
+        may_replace: grant.may_replace(),
+        is_granted: true,
+    };
+    let object = upload(context, place, body, right).await?;
+    let key = format!("{}/{}", object.bucket_id, object.name);
+    Ok(Json(json!({ "Key": key })).into_response())
+}
+
+/// On what terms somebody uploads.
+struct Right {
+    owner: Option<String>,
+    may_replace: bool,
+    /// A token has settled that it is allowed; nobody's policies are asked.
+    is_granted: bool,
+}
+
+/// Everything is checked before a byte is stored; once the last byte has come, the object is made
+/// whether or not the client stays.
+async fn upload(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+    right: Right,
+) -> Result<Object, StorageError> {
+    check_bucket(&place.bucket)?;
+    let rules = BucketRules::get(context, &place.bucket).await?;
+    let robots_tag = context.header("x-robots-tag").map(str::to_owned);
+    robots_tag.as_deref().map_or(Ok(()), check_robots_tag)?;
+    let is_placeholder = place.key.ends_with(PLACEHOLDER);
+    let limit = match is_placeholder {
+        true => 0,
+        false => rules.limit(context.config.standard_size_limit),
+    };
+    let mut body = UploadBody::open(context.headers(), body).await?;
+    let about = body.about();
+    if body.is_raw() && about.content_length.is_some_and(|length| length > limit) {
+        return Err(StorageError::too_large());
+    }
+    let allowed = |content_type: &str| match is_placeholder {
+        true => Ok(()),
+        false => check_type(content_type, &rules.allowed_mime_types),
+    };
+    allowed(about.content_type())?;
+    check_key(&place.key)?;
+    let intent = Intent {
+        place: &place,
+        may_replace: right.may_replace,
+        content_type: Some(about.content_type()),
+        content_length: about.content_length,
+        user_metadata: about.user_metadata.as_ref(),
+    };
+    match right.is_granted {
+        true => refuse_taken(context, &intent).await?,
+        false => probe(context, &intent).await?,
+    }
+
+    let arrived = receive(&context.project.db, &context.blobs, &mut body, limit).await?;
+    let about = body.close().await?;
+    allowed(about.content_type())?;
+    let owned = context.clone();
+    context
+        .to_the_end(async move {
+            let (version, written) = arrived.settle(&owned.project.db).await?;
+            let arrival = Arrival {
+                place: &place,
+                version,
+                metadata: metadata(
+                    &written,
+                    about.content_type(),
+                    about.cache_control(),
+                    robots_tag.as_deref(),
+                    owned.now,
+                ),
+                user_metadata: UserMetadata::Given(Some(
+                    about.user_metadata.unwrap_or_else(|| json!({})),
+                )),
+                owner: right.owner.as_deref(),
+                may_replace: right.may_replace,
+            };
+            commit(&owned, arrival).await
+        })
+        .await
+}
+
+/// A token may be shown twice, but without the right to replace it is good for one object.
+async fn refuse_taken(context: &Context, intent: &Intent<'_>) -> Result<(), StorageError> {
+    if intent.may_replace {
+        return Ok(());
+    }
+    const SQL: &str = "select from storage.objects where bucket_id = $1 and name = $2";
+    let Place { bucket, key } = intent.place;
+    let rows = context
+        .as_service_role()
+        .read_only()
+        .query(SQL, &[bucket, key])
+        .await?;
+    match rows.is_empty() {
+        true => Ok(()),
+        false => Err(StorageError::already_exists(
+            crate::error::Code::KeyAlreadyExists,
+        )),
+    }
+}

@@ -1,0 +1,227 @@
+//! The body of an upload: the file itself, or a form with the file in it (storage contract §3.1).
+
+use axum::body::Body;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{
+    HeaderMap,
+    header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE},
+};
+use http_body_util::BodyExt;
+use multer::{Field, Multipart};
+use serde_json::Value;
+
+use crate::{
+    blobs::Source,
+    error::{Code, StorageError},
+    request::aborted,
+};
+
+const MAX_FIELDS: usize = 10;
+const MAX_FIELD_BYTES: usize = 1024 * 1024;
+const DEFAULT_TYPE: &str = "application/octet-stream";
+const DEFAULT_CACHE_CONTROL: &str = "no-cache";
+
+/// What the client says about the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct About {
+    content_type: Option<String>,
+    cache_control: Option<String>,
+    pub(crate) user_metadata: Option<Value>,
+    /// Of the whole request.
+    pub(crate) content_length: Option<u64>,
+}
+
+impl About {
+    pub(crate) fn content_type(&self) -> &str {
+        self.content_type.as_deref().unwrap_or(DEFAULT_TYPE)
+    }
+
+    pub(crate) fn cache_control(&self) -> &str {
+        self.cache_control
+            .as_deref()
+            .unwrap_or(DEFAULT_CACHE_CONTROL)
+    }
+
+    /// What the headers of a request say.
+    pub(crate) fn of_headers(headers: &HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let owned = |name: http::HeaderName| {
+            let text = text(name.as_str()).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
+        };
+        Self {
+            content_type: owned(CONTENT_TYPE),
+            cache_control: owned(CACHE_CONTROL),
+            user_metadata: text("x-metadata").and_then(decode_metadata),
+            content_length: text(CONTENT_LENGTH.as_str()).and_then(|text| text.parse().ok()),
+        }
+    }
+}
+
+/// Base64 of JSON; anything else counts as not given.
+pub(crate) fn decode_metadata(header: &str) -> Option<Value> {
+    let json = STANDARD.decode(header.trim()).ok()?;
+    serde_json::from_slice(&json).ok()
+}
+
+/// A body that has been read up to the file's first byte.
+pub(crate) struct UploadBody {
+    about: About,
+    form: Form,
+}
+
+enum Form {
+    Raw(Body),
+    Multipart(Box<Parts>),
+}
+
+struct Parts {
+    rest: Multipart<'static>,
+    file: Field<'static>,
+    /// How many fields were read before it.
+    fields: usize,
+}
+
+impl UploadBody {
+    /// Reads what stands before the file.
+    pub(crate) async fn open(headers: &HeaderMap, body: Body) -> Result<Self, StorageError> {
+        let mut about = About::of_headers(headers);
+        let boundary = about
+            .content_type
+            .as_deref()
+            .and_then(boundary)
+            .transpose()?;
+        let Some(boundary) = boundary else {
+            let form = Form::Raw(body);
+            return Ok(Self { about, form });
+        };
+        about = About {
+            content_length: about.content_length,
+            ..About::default()
+        };
+        let mut parts = Multipart::new(body.into_data_stream(), boundary);
+        let mut fields = 0;
+        while let Some(part) = parts.next_field().await.map_err(bad_form)? {
+            if is_file(&part) {
+                let declared = part.content_type().map(ToString::to_string);
+                about.content_type = about.content_type.or(declared);
+                let parts = Parts {
+                    rest: parts,
+                    file: part,
+                    fields,
+                };
+                let form = Form::Multipart(Box::new(parts));
+                return Ok(Self { about, form });
+            }
+            about.read_field(part, &mut fields).await?;
+        }
+        Err(StorageError::invalid_request("No content provided"))
+    }
+
+    /// Whether the body is the file and nothing else.
+    pub(crate) fn is_raw(&self) -> bool {
+        matches!(self.form, Form::Raw(_))
+    }
+
+    /// What is known so far.
+    pub(crate) fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Reads what stands behind the file; clients append fields there, too.
+    pub(crate) async fn close(self) -> Result<About, StorageError> {
+        let mut about = self.about;
+        if let Form::Multipart(parts) = self.form {
+            let Parts {
+                mut rest,
+                file,
+                mut fields,
+            } = *parts;
+            drop(file);
+            while let Some(part) = rest.next_field().await.map_err(bad_form)? {
+                if !is_file(&part) {
+                    about.read_field(part, &mut fields).await?;
+                }
+            }
+        }
+        Ok(about)
+    }
+}
+
+impl Source for UploadBody {
+    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+        match &mut self.form {
+            Form::Raw(body) => next_of_body(body).await,
+            Form::Multipart(parts) => parts.file.chunk().await.map_err(bad_form),
+        }
+    }
+}
+
+/// The next bytes of a body; trailers are none.
+pub(crate) async fn next_of_body(body: &mut Body) -> Result<Option<Bytes>, StorageError> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(bytes) = frame.map_err(aborted)?.into_data() {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
+}
+
+impl About {
+    async fn read_field(
+        &mut self,
+        mut part: Field<'static>,
+        fields: &mut usize,
+    ) -> Result<(), StorageError> {
+        *fields += 1;
+        if *fields > MAX_FIELDS {
+            let message = format!("A form may have {MAX_FIELDS} fields beside its file");
+            return Err(StorageError::invalid_request(message));
+        }
+        let name = part.name().unwrap_or_default().to_owned();
+        let mut text = Vec::new();
+        while let Some(bytes) = part.chunk().await.map_err(bad_form)? {
+            if text.len() + bytes.len() > MAX_FIELD_BYTES {
+                let message = "The user_metadata exceeded the maximum allowed size";
+                let error = StorageError::new(Code::EntityTooLarge, 413, message);
+                return Err(error.labelled("Payload too large"));
+            }
+            text.extend_from_slice(&bytes);
+        }
+        let text = String::from_utf8_lossy(&text).into_owned();
+        match name.as_str() {
+            "cacheControl" => self.cache_control = Some(cache_control(&text)),
+            "metadata" | "userMetadata" => {
+                self.user_metadata = serde_json::from_str(&text)
+                    .ok()
+                    .or(self.user_metadata.take());
+            }
+            "contentType" if !text.is_empty() => self.content_type = Some(text),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Seconds, as forms give them.
+fn cache_control(seconds: &str) -> String {
+    format!("max-age={}", seconds.trim())
+}
+
+fn is_file(part: &Field<'_>) -> bool {
+    let is_bytes = |kind: &dyn ToString| kind.to_string() == DEFAULT_TYPE;
+    part.file_name().is_some() || part.content_type().is_some_and(|kind| is_bytes(kind))
+}
+
+/// The boundary of a form; `None` where the body is the file itself.
+fn boundary(content_type: &str) -> Option<Result<String, StorageError>> {
+    let is_form = content_type
+        .get(..19)
+        .is_some_and(|start| start.eq_ignore_ascii_case("multipart/form-data"));
+    is_form.then(|| multer::parse_boundary(content_type).map_err(bad_form))
+}
+
+fn bad_form(error: multer::Error) -> StorageError {
+    StorageError::invalid_request(format!("The form cannot be read: {error}"))
+}

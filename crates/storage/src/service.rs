@@ -1,0 +1,238 @@
+//! The service: one value for all projects, and the way of every request through it.
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use http::{Request, StatusCode};
+use plinth_db::DbError;
+use plinth_project::{BodyLimit, Cors, Project};
+use serde_json::json;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    blobs::{Blobs, LocalBlobs, sweep},
+    buckets,
+    config::StorageConfig,
+    error::StorageError,
+    objects,
+    request::{Access, BucketAction, Context, ObjectAction, Route, closing},
+};
+
+/// The storage service. Cheap to clone.
+#[derive(Clone)]
+pub struct StorageService(Arc<Inner>);
+
+struct Inner {
+    store: BlobStore,
+    tasks: TaskTracker,
+}
+
+/// Where the bytes of all projects are.
+#[derive(Debug, Clone)]
+pub enum BlobStore {
+    /// In a folder of this machine, a subfolder for each project.
+    Local {
+        /// The folder.
+        folder: PathBuf,
+        /// Whether a file counts as stored only once the disk has it.
+        syncs: bool,
+    },
+}
+
+impl StorageService {
+    /// A service whose bytes are there.
+    pub fn new(store: BlobStore) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            tasks: TaskTracker::new(),
+        }))
+    }
+
+    /// Waits for what must not stop half-way. To be called when no more requests come.
+    pub async fn finish(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// Removes the bytes of a project that no object needs any more.
+    pub async fn sweep(&self, project: &Project) -> Result<u64, DbError> {
+        sweep(&project.db, &self.blobs(project)).await
+    }
+
+    /// A project's blobs.
+    pub(crate) fn blobs(&self, project: &Project) -> Blobs {
+        let make = || match &self.0.store {
+            BlobStore::Local { folder, syncs } => {
+                let folder = folder.join(project.reference().as_str());
+                Blobs::Local(LocalBlobs::new(folder, *syncs))
+            }
+        };
+        (*project.attached(make)).clone()
+    }
+}
+
+/// What scripts of other origins may read.
+const EXPOSED: &str = "ETag, Content-Length, Content-Range, Accept-Ranges, Content-Disposition, \
+     Last-Modified, X-Transformations, Location, Upload-Offset, Upload-Length, Upload-Metadata, \
+     Upload-Expires, Upload-Defer-Length, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, \
+     Tus-Complete, Retry-After";
+
+fn cors() -> Cors {
+    Cors::any().expose(EXPOSED).max_age(86_400)
+}
+
+/// Every request of every project.
+pub(crate) async fn serve(
+    State(service): State<StorageService>,
+    project: Project,
+    request: Request<Body>,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let cors = cors();
+    if Cors::is_preflight(&parts.method, &parts.headers) {
+        return cors.preflight(&parts.headers);
+    }
+    // Files are as large as buckets allow; whoever reads a body watches its size.
+    if let Some(limit) = parts.extensions.get::<BodyLimit>() {
+        limit.lift();
+    }
+    let headers = parts.headers.clone();
+    let mut response = respond(&service, project, parts, body).await;
+    cors.decorate(&headers, response.headers_mut());
+    response
+}
+
+async fn respond(
+    service: &StorageService,
+    project: Project,
+    parts: http::request::Parts,
+    body: Body,
+) -> Response {
+    let config = project.config::<StorageConfig>();
+    let route = Route::read(&parts.method, parts.uri.path());
+    let route = match route {
+        Ok(route) if config.is_enabled => route,
+        Ok(_) => {
+            return StorageError::no_such_route(&parts.method, parts.uri.path()).into_response();
+        }
+        Err(error) => return error.into_response(),
+    };
+    let blobs = service.blobs(&project);
+    let tasks = service.0.tasks.clone();
+    let context = Context::new(project, config, blobs, parts, operation(&route), tasks);
+    let context = Arc::new(context);
+    let is_upload = route.takes_file();
+    let answer = answer(&context, route, body).await;
+    let mut response = match answer {
+        Ok(response) => response,
+        // The rest of a file that was refused is not worth reading.
+        Err(error) if is_upload => closing(error.into_response()),
+        Err(error) => error.into_response(),
+    };
+    // For the access log.
+    if let Some(caller) = context.maybe_caller() {
+        response.extensions_mut().insert(caller.clone());
+    }
+    response
+}
+
+async fn answer(
+    context: &Arc<Context>,
+    route: Route,
+    body: Body,
+) -> Result<Response, StorageError> {
+    match route {
+        Route::Status => Ok(StatusCode::OK.into_response()),
+        Route::Version => Ok(env!("CARGO_PKG_VERSION").into_response()),
+        Route::Health => health(context).await,
+        Route::ListBuckets => buckets::list(context).await,
+        Route::CreateBucket => buckets::create(context, body).await,
+        Route::Bucket(BucketAction::Get, id) => buckets::get(context, &id).await,
+        Route::Bucket(BucketAction::Update, id) => buckets::update(context, &id, body).await,
+        Route::Bucket(BucketAction::Delete, id) => buckets::delete(context, &id).await,
+        Route::Bucket(BucketAction::Empty, id) => buckets::empty(context, &id).await,
+        Route::List(bucket) => objects::list(context, &bucket, body).await,
+        Route::ListV2(bucket) => objects::list_v2(context, &bucket, body).await,
+        Route::SignMany(bucket) => objects::sign_many(context, &bucket, body).await,
+        Route::DeleteMany(bucket) => objects::delete_many(context, &bucket, body).await,
+        Route::Move => objects::move_object(context, body).await,
+        Route::Copy => objects::copy(context, body).await,
+        Route::Object(action, place) => match action {
+            ObjectAction::Create => objects::create(context, place, body).await,
+            ObjectAction::Replace => objects::replace(context, place, body).await,
+            ObjectAction::UploadSigned => objects::upload_signed(context, place, body).await,
+            ObjectAction::SignUpload => objects::sign_upload(context, &place, body).await,
+            ObjectAction::Download(access) => objects::download(context, access, &place).await,
+            ObjectAction::Head(access) => objects::head(context, access, &place).await,
+            ObjectAction::Info(access) => objects::info(context, access, &place).await,
+            ObjectAction::Sign => objects::sign(context, &place, body).await,
+            ObjectAction::Delete => objects::delete(context, &place).await,
+        },
+        Route::Render(..) | Route::Resumable { .. } | Route::S3 | Route::PurgeCache { .. } => {
+            let path = context.parts.uri.path();
+            Err(StorageError::no_such_route(&context.parts.method, path))
+        }
+    }
+}
+
+/// `GET /health`: whether the database answers.
+async fn health(context: &Context) -> Result<Response, StorageError> {
+    context.caller()?;
+    let answer = context
+        .as_service_role()
+        .read_only()
+        .query("select 1", &[])
+        .await;
+    Ok(axum::Json(json!({ "healthy": answer.is_ok() })).into_response())
+}
+
+/// What policies are told that a request does (storage contract §10.4).
+fn operation(route: &Route) -> &'static str {
+    match route {
+        Route::Status | Route::Version | Route::Health => "",
+        Route::ListBuckets => "storage.bucket.list",
+        Route::CreateBucket => "storage.bucket.create",
+        Route::Bucket(BucketAction::Get, _) => "storage.bucket.get",
+        Route::Bucket(BucketAction::Update, _) => "storage.bucket.update",
+        Route::Bucket(BucketAction::Delete, _) => "storage.bucket.delete",
+        Route::Bucket(BucketAction::Empty, _) => "storage.bucket.empty",
+        Route::List(_) => "storage.object.list",
+        Route::ListV2(_) => "storage.object.list_v2",
+        Route::SignMany(_) => "storage.object.sign_many",
+        Route::DeleteMany(_) => "storage.object.delete_many",
+        Route::Move => "storage.object.move",
+        Route::Copy => "storage.object.copy",
+        Route::Object(action, _) => match action {
+            ObjectAction::Create => "storage.object.upload",
+            ObjectAction::Replace => "storage.object.upload_update",
+            ObjectAction::UploadSigned => "storage.object.upload_signed",
+            ObjectAction::SignUpload => "storage.object.sign_upload_url",
+            ObjectAction::Download(Access::Public) => "storage.object.get_public",
+            ObjectAction::Download(Access::Signed) | ObjectAction::Head(Access::Signed) => {
+                "storage.object.get_signed"
+            }
+            ObjectAction::Download(_) => "storage.object.get_authenticated",
+            ObjectAction::Head(Access::Public) | ObjectAction::Info(Access::Public) => {
+                "storage.object.info_public"
+            }
+            ObjectAction::Head(_) => "object.head_authenticated_info",
+            ObjectAction::Info(_) => "object.get_authenticated_info",
+            ObjectAction::Sign => "storage.object.sign",
+            ObjectAction::Delete => "storage.object.delete",
+        },
+        Route::Render(Access::Public, _) => "storage.render.image_public",
+        Route::Render(Access::Signed, _) => "storage.render.image_sign",
+        Route::Render(..) => "storage.render.image_authenticated",
+        Route::PurgeCache { key: Some(_), .. } => "storage.cdn.purge_object_cache",
+        Route::PurgeCache {
+            bucket: Some(_), ..
+        } => "storage.cdn.purge_bucket_cache",
+        Route::PurgeCache { .. } => "storage.cdn.purge_tenant_cache",
+        // These say themselves what they do, request by request.
+        Route::Resumable { .. } | Route::S3 => "",
+    }
+}

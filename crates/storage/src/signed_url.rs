@@ -1,0 +1,167 @@
+//! Tokens of signed URLs: what they let somebody do without being anybody (storage contract §3.2,
+//! §3.7).
+//!
+//! They are signed with a key of their own, so that none of them is ever taken for somebody's access
+//! token. Links that an older server signed with the project's JWT secret stay good.
+
+use plinth_token::{ClaimRules, KeySet, TokenError, VerifiedToken};
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+
+use crate::{
+    error::{Code, StorageError},
+    request::Context,
+};
+
+/// The id of the key in a token's header.
+const KEY_ID: &str = "storage-url-signing-key";
+/// JSON numbers are exact up to here.
+const LAST_SECOND: i64 = 9_007_199_254_740_991 / 1000;
+
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Download,
+    Upload,
+}
+
+impl Scope {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Download => "download",
+            Self::Upload => "upload",
+        }
+    }
+}
+
+/// A token that was checked: genuine, in time, of the right scope, for this object.
+pub(crate) struct Grant {
+    claims: Map<String, Value>,
+    /// When it ends, in Unix seconds.
+    pub(crate) expires_at: Option<i64>,
+}
+
+impl Grant {
+    /// Who asked for an upload token.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        self.text("owner")
+    }
+
+    /// Whether an upload may replace what is there.
+    pub(crate) fn may_replace(&self) -> bool {
+        self.claims.get("upsert").and_then(Value::as_bool) == Some(true)
+    }
+
+    /// A claim that is a text.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.claims.get(name).and_then(Value::as_str)
+    }
+}
+
+/// Signs a token for `path` (`bucket/key`, decoded) with more claims beside the usual ones.
+pub(crate) fn sign(
+    context: &Context,
+    scope: Scope,
+    path: &str,
+    lifetime: i64,
+    mut claims: Map<String, Value>,
+) -> Result<String, StorageError> {
+    let issued_at = context.now.unix_timestamp();
+    let expires_at = issued_at.checked_add(lifetime);
+    let expires_at = expires_at.filter(|second| *second <= LAST_SECOND);
+    let expires_at = expires_at.ok_or_else(|| StorageError::invalid_parameter("expiresIn"))?;
+    claims.insert("url".to_owned(), json!(path));
+    claims.insert("scope".to_owned(), json!(scope.name()));
+    claims.insert("iat".to_owned(), json!(issued_at));
+    claims.insert("exp".to_owned(), json!(expires_at));
+    let keys = keys(context)?;
+    let signed = keys.legacy_key().map(|key| key.sign(&claims));
+    let signed = signed.ok_or_else(|| StorageError::internal("no key to sign URLs with"))?;
+    signed.map_err(StorageError::internal)
+}
+
+/// Checks a token: signature and time, then its scope, then whether it is for `path`.
+pub(crate) fn check(
+    context: &Context,
+    scope: Scope,
+    path: &str,
+    token: &str,
+) -> Result<Grant, StorageError> {
+    let token = verify(context, token).map_err(invalid_jwt)?;
+    token
+        .check(&ClaimRules::exact(context.now.unix_timestamp()))
+        .map_err(invalid_jwt)?;
+    let claims = token.claims();
+    if scope_of(claims) != Some(scope) {
+        let message = format!("Token is not scoped for {}", scope.name());
+        return Err(StorageError::invalid_signature(message));
+    }
+    if claims.get("url").and_then(Value::as_str) != Some(path) {
+        return Err(StorageError::invalid_signature("Invalid signature"));
+    }
+    Ok(Grant {
+        claims: claims.clone(),
+        expires_at: token.exp(),
+    })
+}
+
+/// When a token ends, as a header says it.
+pub(crate) fn http_date(second: i64) -> Option<String> {
+    let time = OffsetDateTime::from_unix_timestamp(second).ok()?;
+    (time.year() < 10_000 && second >= 0).then(|| httpdate::fmt_http_date(time.into()))
+}
+
+fn verify(context: &Context, token: &str) -> Result<VerifiedToken, TokenError> {
+    let own = keys(context).map_err(|_| TokenError::NoKeys)?;
+    own.verify(token).or_else(|error| {
+        context
+            .project
+            .keys()
+            .keyset
+            .verify(token)
+            .map_err(|_| error)
+    })
+}
+
+/// Old tokens have no scope; only those for uploads said whether they may replace.
+fn scope_of(claims: &Map<String, Value>) -> Option<Scope> {
+    match claims.get("scope") {
+        Some(scope) if scope == Scope::Download.name() => Some(Scope::Download),
+        Some(scope) if scope == Scope::Upload.name() => Some(Scope::Upload),
+        Some(_) => None,
+        None if claims.contains_key("upsert") => Some(Scope::Upload),
+        None => Some(Scope::Download),
+    }
+}
+
+fn keys(context: &Context) -> Result<KeySet, StorageError> {
+    let Some(secret) = &context.config.url_signing_key else {
+        return Ok(context.project.keys().url_signing.clone());
+    };
+    let keys = KeySet::builder()
+        .legacy_secret(secret.expose())
+        .legacy_key_id(KEY_ID);
+    keys.build().map_err(StorageError::internal)
+}
+
+fn invalid_jwt(error: TokenError) -> StorageError {
+    StorageError::new(Code::InvalidJWT, 400, jwt_message(&error))
+}
+
+/// What is wrong with a token, in the words that clients know.
+pub(crate) fn jwt_message(error: &TokenError) -> String {
+    match error {
+        TokenError::Empty | TokenError::NotThreeParts(_) | TokenError::UndecodableHeader => {
+            "Invalid Compact JWS".to_owned()
+        }
+        TokenError::BadSignature { .. } | TokenError::UndecodableSignature => {
+            "signature verification failed".to_owned()
+        }
+        TokenError::Expired => "\"exp\" claim timestamp check failed".to_owned(),
+        TokenError::NotYetValid => "\"nbf\" claim timestamp check failed".to_owned(),
+        TokenError::NoSuitableKey { .. } => {
+            "no applicable key found in the JSON Web Key Set".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
