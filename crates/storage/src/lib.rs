@@ -8,6 +8,7 @@ mod blobs;
 mod buckets;
 mod config;
 mod error;
+mod images;
 mod objects;
 mod request;
 mod response;
@@ -19,5 +20,6 @@ mod sqlstate;
 mod wire_time;
 
 pub use config::StorageConfig;
+pub use images::StudioConfig;
 pub use routes::routes;
 pub use service::{BlobStore, StorageService};

@@ -1,6 +1,7 @@
 //! One run of the server, from open ports to the last drained request. Reads top to bottom.
 
 use std::{
+    num::NonZeroUsize,
     path::Path,
     sync::{Arc, OnceLock},
     time::Instant,
@@ -13,7 +14,7 @@ use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
 use plinth_project::{OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
-use plinth_storage::{BlobStore, StorageService};
+use plinth_storage::{BlobStore, StorageService, StudioConfig};
 use plinth_token::Secret;
 
 use super::{
@@ -89,7 +90,7 @@ async fn serve(
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
-    let storage = StorageService::new(blob_store(entrance));
+    let storage = StorageService::new(blob_store(entrance), &studio(entrance));
     background.sweep_files(&storage, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
@@ -159,6 +160,18 @@ fn blob_store(entrance: &Entrance) -> BlobStore {
             |path| entrance.folder.root.join(path),
         ),
         syncs: settings.bool("plinth.storage.fsync"),
+    }
+}
+
+/// Where images are made smaller.
+fn studio(entrance: &Entrance) -> StudioConfig {
+    let settings = &entrance.settings;
+    let workers = settings.opt_integer("plinth.storage.images.workers");
+    let workers = workers.and_then(|workers| usize::try_from(workers).ok());
+    StudioConfig {
+        folder: entrance.folder.renditions(),
+        cache_bytes: settings.bytes("plinth.storage.images.cache_bytes"),
+        workers: workers.and_then(NonZeroUsize::new),
     }
 }
 
