@@ -90,7 +90,7 @@ async fn serve(
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
-    let storage = StorageService::new(blob_store(entrance), &studio(entrance));
+    let storage = StorageService::new(blob_store(entrance)?, &studio(entrance));
     background.sweep_files(&storage, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
@@ -151,16 +151,22 @@ async fn serve(
 }
 
 /// Where the bytes of files are.
-fn blob_store(entrance: &Entrance) -> BlobStore {
+fn blob_store(entrance: &Entrance) -> Outcome<BlobStore> {
     let settings = &entrance.settings;
+    if settings.text("plinth.storage.backend") != "local" {
+        return Err(anyhow!(
+            "plinth.storage.backend = \"s3\" is not there yet; files can be kept on local disk"
+        )
+        .into());
+    }
     let folder = settings.opt_path("plinth.storage.path");
-    BlobStore::Local {
+    Ok(BlobStore::Local {
         folder: folder.map_or_else(
             || entrance.folder.files(),
             |path| entrance.folder.root.join(path),
         ),
         syncs: settings.bool("plinth.storage.fsync"),
-    }
+    })
 }
 
 /// Where images are made smaller.
