@@ -66,6 +66,11 @@ impl StorageService {
         sweep(&project.db, &self.blobs(project)).await
     }
 
+    /// Work that must not stop half-way.
+    pub(crate) fn tasks(&self) -> TaskTracker {
+        self.0.tasks.clone()
+    }
+
     /// A project's blobs.
     pub(crate) fn blobs(&self, project: &Project) -> Blobs {
         let make = || match &self.0.store {
@@ -125,7 +130,7 @@ async fn respond(
         Err(error) => return error.into_response(),
     };
     let blobs = service.blobs(&project);
-    let tasks = service.0.tasks.clone();
+    let tasks = service.tasks();
     let context = Context::new(project, config, blobs, parts, operation(&route), tasks);
     let context = Arc::new(context);
     let is_upload = route.takes_file();

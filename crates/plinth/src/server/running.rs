@@ -75,9 +75,12 @@ async fn serve(
     for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
+    let storage = StorageService::new(blob_store(entrance)?, &studio(entrance));
     match registry.get(&ProjectName::Default).await {
-        Ok(_) if entrance.is_migrating => {
-            project_files::apply(&platform, &entrance.folder, &entrance.settings).await?;
+        Ok(project) if entrance.is_migrating => {
+            let (folder, settings) = (&entrance.folder, &entrance.settings);
+            project_files::apply(&platform, folder, settings).await?;
+            project_files::seed_buckets(&storage, &project, folder, settings).await?;
         }
         Ok(_) => {}
         Err(OpenError::Paused(_)) => {
@@ -90,7 +93,6 @@ async fn serve(
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
-    let storage = StorageService::new(blob_store(entrance)?, &studio(entrance));
     background.sweep_files(&storage, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();

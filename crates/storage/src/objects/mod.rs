@@ -16,13 +16,14 @@ mod sign;
 mod upload;
 mod upload_body;
 
+pub(crate) use commit::{Arrival, UserMetadata, commit};
 pub(crate) use conditions::Validators;
 pub(crate) use delete::{delete, delete_many};
 pub(crate) use find::{find, find_as_caller, find_signed};
 pub(crate) use info::{head, info};
 pub(crate) use list::list;
 pub(crate) use list_v2::list_v2;
-pub(crate) use model::Object;
+pub(crate) use model::{Object, metadata};
 pub(crate) use relocate::{copy, move_object};
 pub(crate) use serve::{Keeping, download, headers, respond, value};
 pub(crate) use sign::{sign, sign_many, sign_upload};
