@@ -6,13 +6,19 @@ import { toFailure } from "../lib/failure";
 import { useCountdown } from "../lib/use-countdown";
 import { Button } from "./button";
 
-type Props = { onSend: () => Promise<unknown>; label?: string };
+type Props = {
+  onSend: () => Promise<unknown>;
+  label?: string;
+  /** Seconds until the first message after this appears. */
+  wait?: number;
+};
 
-const pause = 60;
+/** Between two messages, in seconds. */
+export const pause = 60;
 
 /** Asks for another message; disabled while the server would refuse (client contract U11). */
-export function ResendButton({ onSend, label = "Send it again" }: Props) {
-  const countdown = useCountdown();
+export function ResendButton({ onSend, label = "Send it again", wait = 0 }: Props) {
+  const countdown = useCountdown(wait);
   const [isSent, setSent] = useState(false);
   const { run, isBusy, failure } = useAction(async () => {
     try {
@@ -21,10 +27,13 @@ export function ResendButton({ onSend, label = "Send it again" }: Props) {
       countdown.start(pause);
     } catch (error) {
       const caught = toFailure(error);
-      if (!isSendLimit(caught)) throw caught;
-      countdown.start(secondsToWait(caught));
+      setSent(false);
+      if (isSendLimit(caught)) countdown.start(secondsToWait(caught));
+      throw caught;
     }
   });
+  // A limit is over with its count-down.
+  const shown = failure && isSendLimit(failure) && countdown.left === 0 ? null : failure;
   // Said every fifteen seconds: each second would talk over everything else.
   const announced = Math.ceil(countdown.left / 15) * 15;
   return (
@@ -44,9 +53,9 @@ export function ResendButton({ onSend, label = "Send it again" }: Props) {
         {isSent && countdown.left > 0 && <span>Sent. </span>}
         {countdown.left > 0 && <span className="sr-only">You can ask again in {announced} seconds.</span>}
       </p>
-      {failure && (
+      {shown && (
         <p role="alert" className="text-sm font-medium text-danger">
-          {errorText(failure).text}
+          {errorText(shown).text}
         </p>
       )}
     </div>
