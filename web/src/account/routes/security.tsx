@@ -13,6 +13,8 @@ import { AddSecurityKey } from "../../features/security/add-security-key";
 import { FactorRow } from "../../features/security/factor-row";
 import { Passkeys } from "../../features/security/passkeys";
 import { AppCode } from "../../features/step-up/app-code";
+import { SecurityKey } from "../../features/step-up/challenge";
+import { PhoneCode } from "../../features/step-up/phone-code";
 import { useStepUp } from "../../features/step-up/step-up";
 import { settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
@@ -74,7 +76,7 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
                 factor={factor}
                 isLast={false}
                 guarded={guarded}
-                action={factor.factor_type === "totp" && <Finish factor={factor} />}
+                action={<Finish factor={factor} />}
               />
             ))}
           </ul>
@@ -85,6 +87,7 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
 }
 
 function Add({ isFirst }: { isFirst: boolean }) {
+  const guarded = useStepUp();
   const { totp, phone, webAuthn } = settings.mfa;
   if (!totp && !phone && !webAuthn) return <p className="text-sm text-soft">This method is turned off.</p>;
   return (
@@ -99,16 +102,21 @@ function Add({ isFirst }: { isFirst: boolean }) {
           Add a phone
         </Link>
       )}
-      {webAuthn && "PublicKeyCredential" in window && <AddSecurityKey />}
+      {webAuthn && "PublicKeyCredential" in window && <AddSecurityKey guarded={guarded} />}
     </div>
   );
 }
 
-/** The app has the secret already: only the first code is missing. */
+/** Everything is prepared: only the first proof is missing. */
 function Finish({ factor }: { factor: Factor }) {
   const cache = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const name = factor.friendly_name || "the app";
+  const finish = () => {
+    setOpen(false);
+    void cache.invalidateQueries(userQuery);
+    toast("Two-step verification is on.");
+  };
   return (
     <>
       <Button
@@ -121,19 +129,17 @@ function Finish({ factor }: { factor: Factor }) {
       </Button>
       {isOpen && (
         <Dialog title="Finish setting up" onClose={() => setOpen(false)}>
-          <p className="text-soft">
-            Type the code that your app shows. If you never scanned the picture, remove this entry and start
-            again.
-          </p>
-          <AppCode
-            factor={factor}
-            submitLabel="Finish"
-            onDone={() => {
-              setOpen(false);
-              void cache.invalidateQueries(userQuery);
-              toast("Two-step verification is on.");
-            }}
-          />
+          {factor.factor_type === "phone" && <PhoneCode factor={factor} onDone={finish} />}
+          {factor.factor_type === "webauthn" && <SecurityKey factor={factor} onDone={finish} />}
+          {factor.factor_type === "totp" && (
+            <>
+              <p className="text-soft">
+                Type the code that your app shows. If you never scanned the picture, remove this entry and
+                start again.
+              </p>
+              <AppCode factor={factor} submitLabel="Finish" onDone={finish} />
+            </>
+          )}
         </Dialog>
       )}
     </>
