@@ -16,6 +16,7 @@ import { needsSecondStep, startRecovery, useSession } from "../../lib/session";
 import { useAction } from "../../lib/use-action";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 import { Expired } from "./confirm";
+import { Banned } from "./sign-in";
 
 /** A code works once, however often the page is drawn. */
 let exchanged: ReturnType<typeof auth.exchangeCodeForSession> | null = null;
@@ -44,8 +45,9 @@ export function Callback() {
   useEffect(() => void run(), []);
 
   const isBack = !!failure && !!session && !!linked;
+  const provider = linked ?? lastMethod();
   const text = failure
-    ? errorText(failure, "callback", providerName(linked ?? lastMethod() ?? "the provider")).text
+    ? errorText(failure, "callback", provider === null ? undefined : providerName(provider)).text
     : "";
   // Somebody who only wanted to connect an account is still signed in, and goes back there.
   useEffect(() => {
@@ -55,6 +57,7 @@ export function Callback() {
 
   if (!failure || isBusy || isBack || session === undefined) return <GuestSkeleton />;
   if (failure.code === "otp_expired") return <Expired type={arrival.type} />;
+  if (failure.code === "user_banned") return <Banned />;
   const isCancelled = failure.code === "access_denied";
   return (
     <GuestPage

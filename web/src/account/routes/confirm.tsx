@@ -21,6 +21,7 @@ import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
 import { GuestPage } from "../guest-layout";
 import { Callback } from "./callback";
+import { Banned } from "./sign-in";
 
 const words: Record<string, { title: string; lead: string; button: string }> = {
   signup: {
@@ -76,6 +77,7 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
   });
   if (isHalfDone) return <HalfDone />;
   if (failure?.code === "otp_expired") return <Expired type={type} />;
+  if (failure?.code === "user_banned") return <Banned />;
   return (
     <GuestPage title={text.title} lead={text.lead} hasError={!!failure}>
       {failure && (

@@ -69,7 +69,7 @@ function Page({ methods }: { methods: Methods }) {
           onChoose={(name) => leaveFor(name, search)}
         />
       )}
-      {hasPasskeys && <PasskeyButton />}
+      {hasPasskeys && <PasskeyButton onBanned={() => setBanned(true)} />}
       {(providers.length > 0 || hasPasskeys) && hasEmail && <Divider>or</Divider>}
       {hasEmail && (
         <PasswordForm
@@ -112,7 +112,7 @@ export async function leaveFor(provider: string, search: string) {
   await new Promise(() => {});
 }
 
-function Banned() {
+export function Banned() {
   return (
     <GuestPage title="This account is suspended" hasError>
       <p>{errorText(new Failure("user_banned", "")).text}</p>

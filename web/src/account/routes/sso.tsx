@@ -38,7 +38,11 @@ function Page() {
     <GuestPage
       title="Single sign-on"
       lead="Sign in with your organisation."
-      foot={<TextLink href={keepNext("/sign-in", search)}>Use another way to sign in</TextLink>}
+      foot={
+        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+          Use another way to sign in
+        </TextLink>
+      }
     >
       <Form form={form} label="Single sign-on">
         <EmailField {...form.field("email")} label="Work e-mail" />
