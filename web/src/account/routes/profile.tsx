@@ -10,6 +10,7 @@ import { TextLink } from "../../components/text-link";
 import { Time } from "../../components/time";
 import { initialsOf, nameOf, pictureOf } from "../../features/profile/person";
 import { ProfileForm } from "../../features/profile/profile-form";
+import { useStepUp } from "../../features/step-up/step-up";
 import { carried } from "../../lib/navigation";
 import { userQuery } from "../../lib/user";
 import { AccountPage } from "../account-layout";
@@ -32,6 +33,7 @@ export function Profile() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
+  const guarded = useStepUp();
   if (query.isPending) return <Skeleton label="Loading your profile" lines={6} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const user = query.data;
@@ -50,7 +52,7 @@ function Content({ query }: ContentProps) {
         title="Your details"
         lead={nameOf(user) ? undefined : "Add your name, so that people recognise you."}
       >
-        <ProfileForm key={user.id} user={user} />
+        <ProfileForm key={user.id} user={user} guarded={guarded} />
       </Card>
       <Card title="Account">
         <dl className="grid gap-4">

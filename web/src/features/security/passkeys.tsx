@@ -137,7 +137,7 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
           </Button>
           {open === "rename" && (
             <Dialog title="Rename passkey" onClose={close}>
-              <RenameForm passkey={passkey} name={name} onClose={close} />
+              <RenameForm passkey={passkey} name={name} guarded={guarded} onClose={close} />
             </Dialog>
           )}
           {open === "remove" && (
@@ -163,10 +163,12 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
 function RenameForm({
   passkey,
   name,
+  guarded,
   onClose,
 }: {
   passkey: PasskeyListItem;
   name: string;
+  guarded: Guarded;
   onClose: () => void;
 }) {
   const cache = useQueryClient();
@@ -174,7 +176,8 @@ function RenameForm({
     values: { name },
     checks: { name: (value) => (value.trim() ? undefined : "Give it a name.") },
     submit: async (values) => {
-      await done(auth.passkey.update({ passkeyId: passkey.id, friendlyName: values.name.trim() }));
+      const friendlyName = values.name.trim();
+      await guarded(() => done(auth.passkey.update({ passkeyId: passkey.id, friendlyName })));
       await cache.invalidateQueries(passkeysQuery);
       toast("Renamed.");
       onClose();
