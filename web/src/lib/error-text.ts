@@ -102,7 +102,7 @@ const catalogue: Record<string, Entry> = {
   insufficient_aal: banner("Confirm with your second step to continue."),
   mfa_verification_failed: field("code", "That code isn't right. Codes change every 30 seconds."),
   mfa_challenge_expired: field("code", "Please enter a new code."),
-  mfa_ip_address_mismatch: banner("Your network changed in between. Please start this step again."),
+  mfa_ip_address_mismatch: field("code", "Your network changed in between. Please start this step again."),
   mfa_verification_rejected: field("code", "{message}"),
   mfa_factor_name_conflict: field("name", "You already have a method with this name."),
   mfa_factor_not_found: { place: "toast", text: "That method no longer exists." },

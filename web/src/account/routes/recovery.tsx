@@ -52,7 +52,11 @@ function ForgotPage() {
     <GuestPage
       title="Forgot your password?"
       lead="Tell us your e-mail address, and we'll send you a link to choose a new one."
-      foot={<TextLink href={keepNext("/sign-in", search)}>Back to sign-in</TextLink>}
+      foot={
+        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+          Back to sign-in
+        </TextLink>
+      }
     >
       <Form form={form} label="Reset your password">
         <EmailField {...form.field("email")} />
@@ -148,9 +152,13 @@ function NewPassword({ email }: { email: string }) {
   });
   const leave = useAction(async () => {
     endRecovery();
-    await signOut();
-    takeDestination();
-    go.replace("/signed-out");
+    try {
+      await signOut();
+    } finally {
+      // Also when the server could not be told: this device has forgotten the session.
+      takeDestination();
+      go.replace("/signed-out");
+    }
   });
   const keep = () => {
     endRecovery();

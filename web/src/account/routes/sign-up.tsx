@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { useSearch } from "wouter";
 
 import { Divider, TextLink } from "../../components/text-link";
@@ -27,12 +28,16 @@ function Page({ methods }: { methods: Methods }) {
   const search = useSearch();
   const go = useGo();
   const session = useSession();
+  const [email, setEmail] = useState(carried().email ?? "");
   const isUpgrade = session?.user.is_anonymous === true;
   const providers = isUpgrade ? [] : enabledProviders(methods);
   const link = (path: string) => keepNext(path, search);
   const signIn = (
     <>
-      Already have an account? <TextLink href={link("/sign-in")}>Sign in</TextLink>
+      Already have an account?{" "}
+      <TextLink href={link("/sign-in")} state={{ email }}>
+        Sign in
+      </TextLink>
     </>
   );
   if (methods.disable_signup) return <GuestPage title="Sign-ups are closed." foot={signIn} />;
@@ -55,12 +60,13 @@ function Page({ methods }: { methods: Methods }) {
       )}
       {methods.external["email"] && (
         <SignUpForm
-          email={carried().email ?? ""}
+          email={email}
           isUpgrade={isUpgrade}
           next={keepNext("", search)}
           signInHref={link("/sign-in")}
           forgotHref={link("/forgot-password")}
-          onSent={(email, kind) => go.to("/sign-up/check-email", { email, kind })}
+          onEmail={setEmail}
+          onSent={(address, kind) => go.to("/sign-up/check-email", { email: address, kind })}
         />
       )}
     </GuestPage>
