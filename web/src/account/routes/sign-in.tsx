@@ -38,7 +38,8 @@ function Page({ methods }: { methods: Methods }) {
   const hasPasskeys = methods.passkeys_enabled && supportsPasskeys();
   const hasEmail = methods.external["email"] === true;
   const link = (path: string) => keepNext(path, search);
-  const reason = reasons[new URLSearchParams(search).get("reason") ?? ""];
+  const why = new URLSearchParams(search).get("reason") ?? "";
+  const reason = Object.hasOwn(reasons, why) ? reasons[why] : undefined;
   const notice = reason ?? carried().notice;
   if (isBanned) return <Banned />;
 

@@ -51,6 +51,8 @@ function NameForm({ guarded, onClose }: { guarded: Guarded; onClose: () => void 
         await guarded(() => register(name.trim()));
       } catch (error) {
         const failure = toFailure(error);
+        // What was begun is among the unfinished ones.
+        void cache.invalidateQueries(userQuery);
         // Other codes are the browser's, about a ceremony that did not happen.
         const isOurs = /^[a-z_]+$/.test(failure.code) && failure.code !== "mfa_verification_failed";
         throw isOurs ? failure : new Failure("webauthn_verification_failed", failure.message);
