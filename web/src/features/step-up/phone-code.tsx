@@ -77,7 +77,7 @@ export function PhoneCode({ factor, onDone }: Props) {
           {...form.field("code")}
           ref={input}
           label="Code from the text message"
-          hint={factor.friendly_name ? `Sent to ${factor.friendly_name}.` : undefined}
+          hint={challengeId && factor.friendly_name ? `Sent to ${factor.friendly_name}.` : undefined}
           length={length}
           onComplete={(code) => void form.submit({ code })}
           // oxlint-disable-next-line jsx-a11y/no-autofocus
