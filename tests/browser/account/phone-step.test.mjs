@@ -184,6 +184,7 @@ test("messages that cannot be sent say so, and can be asked for again", async ()
   );
   await signIn(page, who);
   await alerts(page, reasons[0][1]);
+  assert.equal(await page.getByText("Sent to").count(), 0);
   await look(page, "mfa-phone-unsent");
   const resend = page.getByRole("button", { name: "Send a new code", exact: true });
   for (const [, text] of reasons.slice(1)) {

@@ -1,9 +1,6 @@
 // People with an authenticator app, and the app.
 
-import assert from "node:assert/strict";
-
 import { totp } from "../../js-clients/support/totp.mjs";
-import { field, signIn } from "./account.mjs";
 
 const period = 30_000;
 /** By secret: the period of the last code. Later ones do not count with an earlier one. */
@@ -21,36 +18,19 @@ export function codeOf(secret) {
 /** Somebody with an app, which was set up without the pages; `secret` is the app's. */
 export async function memberWithApp(account) {
   const who = await account.member();
-  const { access_token: token } = await ask(account, "/token?grant_type=password", who);
-  const factor = await ask(account, "/factors", { factor_type: "totp", friendly_name: "Pocket" }, token);
+  const { access_token: token } = await account.ask("/token?grant_type=password", who);
+  const factor = await account.ask("/factors", { factor_type: "totp", friendly_name: "Pocket" }, token);
   const { secret } = factor.totp;
   const path = `/factors/${factor.id}`;
-  const { id: challenge_id } = await ask(account, `${path}/challenge`, {}, token);
-  await ask(account, `${path}/verify`, { challenge_id, code: codeOf(secret) }, token);
-  return { ...who, secret };
+  const { id: challenge_id } = await account.ask(`${path}/challenge`, {}, token);
+  const session = await account.ask(`${path}/verify`, { challenge_id, code: codeOf(secret) }, token);
+  return { ...who, secret, session };
 }
 
-/** The same, signed in on a page with both steps. */
+/** The same, on a page of the account with both steps behind them. */
 export async function enterWithApp(account, path = "/account") {
   const who = await memberWithApp(account);
-  const page = await account.visit(`/sign-in?next=${encodeURIComponent(path)}`);
-  await signIn(page, who);
-  await field(page, "Code from your authenticator app").fill(codeOf(who.secret));
+  const page = await account.resume(who.session, path);
   await page.getByRole("navigation", { name: "Account" }).waitFor();
   return { who, page };
-}
-
-async function ask({ plinth }, path, body, token) {
-  const response = await fetch(`${plinth.apiUrl}/auth/v1${path}`, {
-    method: "POST",
-    headers: {
-      apikey: plinth.keys.publishable,
-      "content-type": "application/json",
-      ...(token && { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify(body),
-  });
-  const answer = await response.json();
-  assert.ok(response.ok, `${path}: ${JSON.stringify(answer)}`);
-  return answer;
 }
