@@ -20,6 +20,7 @@ before(async () => {
     "auth.mfa.phone.enroll_enabled": true,
     "auth.mfa.phone.verify_enabled": true,
     "auth.mfa.phone.max_frequency": "1m",
+    "auth.mfa.phone.otp_length": 7,
   });
   sql = postgres(account.plinth.dbUrl);
 });
@@ -33,7 +34,7 @@ const inMessage = "Code from the text message";
 const challenge = ["POST", /\/factors\/[^/]+\/challenge/];
 const verify = ["POST", /\/factors\/[^/]+\/verify/];
 const waiting = (page) => page.getByRole("button", { name: /^Send a new code in \d+ s$/ });
-const wrong = (code) => (code === "000000" ? "000001" : "000000");
+const wrong = (code) => (code === "0000000" ? "0000001" : "0000000");
 
 let numbers = 0;
 

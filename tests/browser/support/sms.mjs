@@ -23,6 +23,6 @@ export async function listenAsSms() {
     "plinth.auth.sms.base_url": `http://127.0.0.1:${server.address().port}`,
   };
   const to = (number) => messages.filter((message) => message.to === number);
-  const codeTo = (number) => /\d{6}/.exec(to(number).at(-1)?.body ?? "")?.[0];
+  const codeTo = (number) => /\d{6,}/.exec(to(number).at(-1)?.body ?? "")?.[0];
   return { settings, to, codeTo, stop: () => server.close() };
 }

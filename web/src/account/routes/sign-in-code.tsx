@@ -141,7 +141,7 @@ type CodeProps = {
 
 function CodeStep({ target, onResend, onChange, onBanned }: CodeProps) {
   const isPhone = "phone" in target;
-  const length = isPhone ? 6 : settings.email.codeLength;
+  const { codeLength: length } = isPhone ? settings.sms : settings.email;
   const address = <strong className="font-medium text-text">{isPhone ? target.phone : target.email}</strong>;
   return (
     <GuestPage

@@ -10,6 +10,7 @@ import { auth } from "../../lib/auth-client";
 import { errorText, isSendLimit, secondsToWait } from "../../lib/error-text";
 import { done, Failure, toFailure } from "../../lib/failure";
 import { keepChallenge, keptChallenge } from "../../lib/kept-challenge";
+import { settings } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
@@ -20,7 +21,7 @@ type Props = {
   onDone: () => void;
 };
 
-const length = 6;
+const length = settings.mfa.phoneCodeLength;
 
 /** A code sent to a phone when this appears. */
 export function PhoneCode({ factor, onDone }: Props) {

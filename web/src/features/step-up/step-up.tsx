@@ -32,13 +32,16 @@ export function StepUp({ children }: { children: ReactNode }) {
     const ask = (kind: Asked["kind"], code: string) =>
       new Promise<string | undefined>((resolve, reject) => setAsked({ kind, code, resolve, reject }));
     let nonce: string | undefined;
+    let hasProven = false;
     for (;;) {
       try {
         return await call(nonce);
       } catch (error) {
         const failure = toFailure(error);
         const kind = proofFor(failure);
-        if (!kind) throw failure;
+        // A second step that is not enough would be asked for without end.
+        if (!kind || (kind === "factor" && hasProven)) throw failure;
+        hasProven ||= kind === "factor";
         const given = await ask(kind, failure.code);
         nonce = given ?? nonce;
       }
