@@ -16,13 +16,16 @@ mod sign;
 mod upload;
 mod upload_body;
 
+pub(crate) use commit::{Arrival, UserMetadata, write_row};
 pub(crate) use delete::{delete, delete_many};
 pub(crate) use find::{find, find_signed};
 pub(crate) use info::{head, info};
 pub(crate) use list::list;
 pub(crate) use list_v2::list_v2;
-pub(crate) use model::Object;
+pub(crate) use model::{Object, metadata};
+pub(crate) use probe::{Intent, probe};
 pub(crate) use relocate::{copy, move_object};
 pub(crate) use serve::download;
 pub(crate) use sign::{sign, sign_many, sign_upload};
-pub(crate) use upload::{create, replace, upload_signed};
+pub(crate) use upload::{create, refuse_taken, replace, upload_signed};
+pub(crate) use upload_body::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE, next_of_body};
