@@ -1,7 +1,10 @@
 //! Bytes of an upload, from the socket to where they are safe, and the end of it all.
 
+use std::{pin::pin, time::Duration};
+
 use axum::body::Body;
 use md5::{Digest, Md5};
+use tokio::time::sleep;
 
 use super::{
     lease::Lease,
@@ -15,6 +18,9 @@ use crate::{
     objects::{Arrival, UserMetadata, metadata, next_of_body, write_row},
     request::Context,
 };
+
+/// How long bytes are still taken that have come while another request waits.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Takes what a request brings. What has come is kept even where the rest does not come, be it that
 /// the client goes away or that another request wants to go on; with the last byte the upload
@@ -80,11 +86,16 @@ async fn take(
     }
     let appender = context.blobs.append(&upload.id.version, upload.offset);
     let mut appender = appender.await?.ok_or_else(upload_gone)?;
+    let mut overdue = pin!(async {
+        lease.is_wanted().await;
+        sleep(GRACE).await;
+    });
     let interruption = loop {
         let next = tokio::select! {
             biased;
-            () = lease.is_wanted() => Err(taken_over()),
+            () = &mut overdue => Err(taken_over()),
             next = next_of_body(&mut chunk.body) => next,
+            () = lease.is_wanted() => Err(taken_over()),
         };
         match next {
             Ok(None) => break None,
