@@ -22,6 +22,10 @@ use crate::{
 /// How long bytes are still taken that have come while another request waits.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Bytes of one request that are made safe at a time: a crash costs no more than these, however
+/// much a client sends at once.
+const CHECKPOINT: u64 = 64 * 1024 * 1024;
+
 /// Takes what a request brings. What has come is kept even where the rest does not come, be it that
 /// the client goes away or that another request wants to go on; with the last byte the upload
 /// becomes an object.
@@ -30,30 +34,36 @@ pub(super) async fn receive(
     lease: &Lease,
     upload: &mut Upload,
     right: &Right,
-    chunk: Chunk,
+    mut chunk: Chunk,
 ) -> Result<(), StorageError> {
-    let length = chunk.late_length.or(upload.length);
-    let (piece, interruption) = take(context, lease, upload, length, chunk).await?;
-    let offset = upload.offset + piece.size;
-    if length == Some(offset) {
-        finish(context, lease, upload, right, &piece, offset).await?;
-        upload.offset = offset;
-        return Ok(());
-    }
     let db = &context.project.db;
-    if piece.size > 0 {
-        if !upload.advance(db, lease.id(), &piece).await? {
+    let length = chunk.late_length.or(upload.length);
+    if chunk
+        .size
+        .is_some_and(|size| size > room(upload, length, &chunk))
+    {
+        return Err(exceeded(length));
+    }
+    loop {
+        let (piece, stop) = take(context, lease, upload, length, &mut chunk).await?;
+        let offset = upload.offset + piece.size;
+        if length == Some(offset) {
+            finish(context, lease, upload, right, &piece, offset).await?;
+            upload.offset = offset;
+            return Ok(());
+        }
+        if piece.size > 0 && !upload.advance(db, lease.id(), &piece).await? {
             return Err(taken_over());
         }
-        upload.offset = offset;
-    }
-    match (interruption, length) {
-        // A client that was interrupted says the length once more.
-        (Some(error), _) => Err(error),
-        (None, Some(length)) if upload.length.is_none() => {
-            Ok(upload.set_length(db, length).await?)
+        match (stop, length) {
+            (Stop::Checkpoint, _) => {}
+            // A client that was interrupted says the length once more.
+            (Stop::Interruption(error), _) => return Err(error),
+            (Stop::End, Some(length)) if upload.length.is_none() => {
+                return Ok(upload.set_length(db, length).await?);
+            }
+            (Stop::End, _) => return Ok(()),
         }
-        (None, _) => Ok(()),
     }
 }
 
@@ -68,29 +78,47 @@ pub(super) struct Chunk {
     pub(super) limit: u64,
 }
 
-/// Stores the bytes as far as they come; gives also why no more did, unless that was the end.
+/// Why no more bytes were taken.
+enum Stop {
+    End,
+    /// There is more, but so much shall be safe first.
+    Checkpoint,
+    Interruption(StorageError),
+}
+
+/// How many more bytes the upload may take.
+fn room(upload: &Upload, length: Option<u64>, chunk: &Chunk) -> u64 {
+    length.unwrap_or(chunk.limit).saturating_sub(upload.offset)
+}
+
+fn exceeded(length: Option<u64>) -> StorageError {
+    match length {
+        Some(_) => length_exceeded(),
+        None => limit_exceeded(),
+    }
+}
+
+/// Stores the bytes as far as they come, and makes them safe.
 async fn take(
     context: &Context,
     lease: &Lease,
     upload: &Upload,
     length: Option<u64>,
-    mut chunk: Chunk,
-) -> Result<(Piece, Option<StorageError>), StorageError> {
-    let exceeded = || match length {
-        Some(_) => length_exceeded(),
-        None => limit_exceeded(),
-    };
-    let mut room = length.unwrap_or(chunk.limit).saturating_sub(upload.offset);
-    if chunk.size.is_some_and(|size| size > room) {
-        return Err(exceeded());
-    }
+    chunk: &mut Chunk,
+) -> Result<(Piece, Stop), StorageError> {
+    let mut room = room(upload, length, chunk);
+    let mut taken = 0;
     let appender = context.blobs.append(&upload.id.version, upload.offset);
     let mut appender = appender.await?.ok_or_else(upload_gone)?;
     let mut overdue = pin!(async {
         lease.is_wanted().await;
         sleep(GRACE).await;
     });
-    let interruption = loop {
+    let stop = loop {
+        // What would be the last piece ends with the object, not with a checkpoint.
+        if taken >= CHECKPOINT && room > 0 {
+            break Stop::Checkpoint;
+        }
         let next = tokio::select! {
             biased;
             () = &mut overdue => Err(taken_over()),
@@ -98,16 +126,17 @@ async fn take(
             () = lease.is_wanted() => Err(taken_over()),
         };
         match next {
-            Ok(None) => break None,
-            Err(error) => break Some(error),
-            Ok(Some(bytes)) if bytes.len() as u64 > room => return Err(exceeded()),
+            Ok(None) => break Stop::End,
+            Err(error) => break Stop::Interruption(error),
+            Ok(Some(bytes)) if bytes.len() as u64 > room => return Err(exceeded(length)),
             Ok(Some(bytes)) => {
                 room -= bytes.len() as u64;
+                taken += bytes.len() as u64;
                 appender.write(bytes).await?;
             }
         }
     };
-    Ok((appender.pause().await?, interruption))
+    Ok((appender.pause().await?, stop))
 }
 
 /// All bytes are there. The row that names them also ends the upload; until it is written, the last

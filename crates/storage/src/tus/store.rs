@@ -128,7 +128,7 @@ impl Upload {
 
     /// More bytes are safe. Only the holder of the lease can say so: gives whether it still was.
     pub(super) async fn advance(
-        &self,
+        &mut self,
         db: &ProjectDb,
         lease: Uuid,
         piece: &Piece,
@@ -144,7 +144,12 @@ impl Upload {
         let md5 = piece.md5.as_slice();
         let params: plinth_db::Params<'_> =
             &[&self.id.version.uuid(), &lease, &offset, &size, &md5];
-        Ok(connection.execute(SQL, params).await? > 0)
+        let is_advanced = connection.execute(SQL, params).await? > 0;
+        if is_advanced {
+            self.offset += piece.size;
+            self.chunk_md5.push(piece.md5.to_vec());
+        }
+        Ok(is_advanced)
     }
 
     /// The upload is not wanted any more, nor are its bytes.

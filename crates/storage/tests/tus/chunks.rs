@@ -1,5 +1,7 @@
 //! Bytes that come in pieces, and what may go wrong between them.
 
+use std::time::Duration;
+
 use crate::support::Process;
 
 #[tokio::test]
@@ -107,6 +109,31 @@ async fn what_came_counts_even_if_nobody_waits_for_the_answer() {
     drop(sender);
 
     assert_eq!(process.offset(&upload).await, 3);
+}
+
+#[tokio::test]
+async fn much_at_once_is_made_safe_on_the_way() {
+    const MIB: usize = 1024 * 1024;
+    static PIECE: [u8; MIB] = [b'x'; MIB];
+    let process = Process::with(&[("storage.file_size_limit", "100MiB")]).await;
+    let upload = process.begin("k", 70 * MIB).await;
+    let (sender, reply) = process.patch(&upload, 0).stream();
+    let piece = std::str::from_utf8(&PIECE).expect("text");
+    (0..65).for_each(|_| sender.send(piece));
+
+    let safe = format!("plinth.resumable_upload where received = {}", 64 * MIB);
+    while process.count(&safe).await == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (0..5).for_each(|_| sender.send(piece));
+    drop(sender);
+
+    reply.await.expect("no panic").is(204, "");
+    let stored = process.download("k").await.body;
+    assert_eq!(stored.len(), 70 * MIB);
+    assert!(stored.iter().all(|byte| *byte == b'x'));
+    let etag = process.object("k").await["metadata"]["eTag"].clone();
+    assert!(etag.as_str().expect("a text").ends_with("-2\""), "{etag}");
 }
 
 #[tokio::test]
