@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import http from "node:http";
 import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 
 import { createClient } from "@supabase/supabase-js";
@@ -348,6 +350,66 @@ describe("refusals that tus-js-client sees", () => {
     const [status, body] = await refusal(bytes, options("k", headers("nonsense")));
     assert.equal(status, 400);
     assert.equal(JSON.parse(body).statusCode, "403");
+  });
+});
+
+describe("a client that sends before it listens", () => {
+  const headers = () => ({ ...asService(), "tus-resumable": "1.0.0" });
+
+  async function create(objectName, length) {
+    const encode = (text) => Buffer.from(text).toString("base64");
+    const metadata = `bucketName ${encode("files")},objectName ${encode(objectName)}`;
+    const more = { "upload-length": length, "upload-metadata": metadata };
+    const created = await fetch(endpoint(), { method: "POST", headers: { ...headers(), ...more } });
+    assert.equal(created.status, 201);
+    return created.headers.get("location");
+  }
+
+  /** Status and text, and whether the server asked for the body. */
+  function patch(url, offset, bytes, expects) {
+    const more = {
+      "upload-offset": offset,
+      "content-type": "application/offset+octet-stream",
+      "content-length": bytes.length,
+      ...(expects ? { expect: "100-continue" } : {}),
+    };
+    return new Promise((resolve, reject) => {
+      const request = http.request(url, { method: "PATCH", headers: { ...headers(), ...more } });
+      let wasAsked = false;
+      request.on("continue", () => {
+        wasAsked = true;
+        request.end(bytes);
+      });
+      request.on("error", reject);
+      request.on("response", async (response) => {
+        resolve({ status: response.statusCode, text: await text(response), wasAsked });
+        request.destroy();
+      });
+      if (expects) request.flushHeaders();
+      else request.end(bytes);
+    });
+  }
+
+  it("gets the refusal, however much it still has to send", async () => {
+    const url = await create("early", 40 * MiB);
+
+    const refused = await patch(url, 5, Buffer.alloc(30 * MiB), false);
+
+    assert.deepEqual([refused.status, refused.text], [409, "Upload-Offset conflict"]);
+  });
+
+  it("is asked for the body only once everything else is good", async () => {
+    const bytes = randomBytes(1000);
+    const url = await create("expected", bytes.length);
+
+    const refused = await patch(`${url}x`, 0, bytes, true);
+    assert.deepEqual([refused.status, refused.wasAsked], [400, false]);
+    const conflict = await patch(url, 5, bytes, true);
+    assert.deepEqual([conflict.status, conflict.wasAsked], [409, false]);
+    const taken = await patch(url, 0, bytes, true);
+    assert.deepEqual([taken.status, taken.wasAsked], [204, true]);
+
+    await assertStored("expected", bytes);
   });
 });
 
