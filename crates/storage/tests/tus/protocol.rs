@@ -104,7 +104,7 @@ async fn only_a_bad_token_is_refused_in_json() {
             "code": "AccessDenied",
         });
         assert_eq!(body, expected);
-        reply.is(400, &reply.text().to_owned());
+        reply.is(400, reply.text());
     };
     check(None, "Invalid Compact JWS").await;
     check(Some("Bearer nonsense"), "Invalid Compact JWS").await;
@@ -158,6 +158,34 @@ async fn an_upload_is_found_under_its_own_name_alone() {
     let patched = process.patch(&forged, 0).body("abc").await;
     patched.refuses(404, missing);
     process.patch(&upload, 0).body("abc").await.is(204, "");
+}
+
+#[tokio::test]
+async fn hostile_ids_are_refused_and_nothing_worse() {
+    use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+    let process = Process::start().await;
+    let version = "9f0b6bd0-23ae-4c1c-a9d2-3a05a1f1e1a1";
+    let long = "x".repeat(20_000);
+    for path in [
+        "b/\0",
+        "b/../../etc",
+        "b/ä",
+        "/",
+        "'; drop table x; --/k",
+        &long,
+        "",
+    ] {
+        let id = URL_SAFE_NO_PAD.encode(format!("{path}/{version}"));
+        let upload = format!("{BASE}/{id}");
+        for call in [
+            process.head(&upload),
+            process.patch(&upload, 0).body("abc"),
+            process.call(Method::DELETE, &upload),
+        ] {
+            let status = call.await.status();
+            assert!((400..500).contains(&status), "{path:?}: {status}");
+        }
+    }
 }
 
 #[tokio::test]

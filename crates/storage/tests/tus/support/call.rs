@@ -102,6 +102,10 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    pub(crate) fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let value = self.headers.get(name)?;
         Some(value.to_str().expect("a header of ASCII"))
@@ -115,11 +119,7 @@ impl Reply {
     #[track_caller]
     pub(crate) fn is(&self, status: u16, text: &str) -> &Self {
         let text = if self.is_head { "" } else { text };
-        assert_eq!(
-            (self.status.as_u16(), self.text()),
-            (status, text),
-            "{self:?}"
-        );
+        assert_eq!((self.status(), self.text()), (status, text), "{self:?}");
         assert_eq!(self.header("tus-resumable"), Some("1.0.0"), "{self:?}");
         self
     }
