@@ -16,6 +16,10 @@ pub struct StorageConfig {
     pub(crate) standard_size_limit: u64,
     /// How long a signed upload URL is good for.
     pub(crate) signed_upload_expiry: Duration,
+    /// How long a resumable upload may take.
+    pub(crate) resumable_expiry: Duration,
+    /// How long another writer of a resumable upload is waited for.
+    pub(crate) resumable_lock_wait: Duration,
     /// Signs URLs instead of the project's own key.
     pub(crate) url_signing_key: Option<Secret>,
     /// Most objects that are removed when a bucket is emptied.
@@ -49,6 +53,8 @@ impl FromSettings for StorageConfig {
             file_size_limit,
             standard_size_limit: standard.map_or(file_size_limit, |own| own.min(file_size_limit)),
             signed_upload_expiry: settings.duration("plinth.storage.signed_upload_expiry"),
+            resumable_expiry: settings.duration("plinth.storage.tus.expiry"),
+            resumable_lock_wait: settings.duration("plinth.storage.tus.lock_wait"),
             url_signing_key: settings.secret("plinth.storage.url_signing_key").cloned(),
             empty_bucket_max: settings.integer("plinth.storage.empty_bucket_max"),
             s_maxage: settings.integer("plinth.storage.s_maxage"),

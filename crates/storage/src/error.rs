@@ -63,6 +63,7 @@ codes! {
     LockTimeout,
     NoSuchBucket,
     NoSuchKey,
+    NoSuchUpload,
     ResourceAlreadyExists,
     ResourceLocked,
     ResourceNotEmpty,
@@ -221,6 +222,11 @@ impl StorageError {
     /// The status that says what happened, whatever REST answers with.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Of what kind it is.
+    pub(crate) fn code(&self) -> Code {
+        self.code
     }
 
     /// In words.

@@ -2,7 +2,8 @@
 //! contract).
 //!
 //! Rows in Postgres say what there is and who may do what with it; `blobs` keeps the bytes, which
-//! have no names of their own. `request` finds out what is asked, `buckets` and `objects` do it.
+//! have no names of their own. `request` finds out what is asked, `buckets`, `objects` and `tus`
+//! do it.
 
 mod blobs;
 mod buckets;
@@ -18,6 +19,7 @@ mod seed;
 mod service;
 mod signed_url;
 mod sqlstate;
+mod tus;
 mod wire_time;
 
 pub use config::StorageConfig;

@@ -56,5 +56,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "blob_ledger",
             sql: include_str!("../migrations/0010_blob_ledger.sql"),
         },
+        Migration {
+            version: 11,
+            name: "resumable_uploads",
+            sql: include_str!("../migrations/0011_resumable_uploads.sql"),
+        },
     ],
 };

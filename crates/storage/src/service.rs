@@ -21,6 +21,7 @@ use crate::{
     images::{self, Studio, StudioConfig},
     objects,
     request::{Access, BucketAction, Context, ObjectAction, Route, closing},
+    tus,
 };
 
 /// The storage service. Cheap to clone.
@@ -63,6 +64,7 @@ impl StorageService {
 
     /// Removes the bytes of a project that no object needs any more.
     pub async fn sweep(&self, project: &Project) -> Result<u64, DbError> {
+        tus::give_up_expired(&project.db).await?;
         sweep(&project.db, &self.blobs(project)).await
     }
 
@@ -102,7 +104,12 @@ pub(crate) async fn serve(
     let (parts, body) = request.into_parts();
     let cors = cors();
     if Cors::is_preflight(&parts.method, &parts.headers) {
-        return cors.preflight(&parts.headers);
+        let mut response = cors.preflight(&parts.headers);
+        if let Ok(Route::Resumable { .. }) = Route::read(&parts.method, parts.uri.path()) {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            tus::offer(&project.config::<StorageConfig>(), response.headers_mut());
+        }
+        return response;
     }
     // Files are as large as buckets allow; whoever reads a body watches its size.
     if let Some(limit) = parts.extensions.get::<BodyLimit>() {
@@ -131,7 +138,8 @@ async fn respond(
     };
     let blobs = service.blobs(&project);
     let tasks = service.tasks();
-    let context = Context::new(project, config, blobs, parts, operation(&route), tasks);
+    let operation = operation(&route, &parts);
+    let context = Context::new(project, config, blobs, parts, operation, tasks);
     let context = Arc::new(context);
     let is_upload = route.takes_file();
     let answer = answer(&context, &service.0.studio, route, body).await;
@@ -182,7 +190,10 @@ async fn answer(
             ObjectAction::Delete => objects::delete(context, &place).await,
         },
         Route::Render(access, place) => images::show(context, studio, access, &place).await,
-        Route::Resumable { .. } | Route::S3 | Route::PurgeCache { .. } => {
+        Route::Resumable { is_signed, id } => {
+            Ok(tus::respond(context, is_signed, id.as_deref(), body).await)
+        }
+        Route::S3 | Route::PurgeCache { .. } => {
             let path = context.parts.uri.path();
             Err(StorageError::no_such_route(&context.parts.method, path))
         }
@@ -201,7 +212,7 @@ async fn health(context: &Context) -> Result<Response, StorageError> {
 }
 
 /// What policies are told that a request does (storage contract §10.4).
-fn operation(route: &Route) -> &'static str {
+fn operation(route: &Route, parts: &http::request::Parts) -> &'static str {
     match route {
         Route::Status | Route::Version | Route::Health => "",
         Route::ListBuckets => "storage.bucket.list",
@@ -242,7 +253,8 @@ fn operation(route: &Route) -> &'static str {
             bucket: Some(_), ..
         } => "storage.cdn.purge_bucket_cache",
         Route::PurgeCache { .. } => "storage.cdn.purge_tenant_cache",
-        // These say themselves what they do, request by request.
-        Route::Resumable { .. } | Route::S3 => "",
+        Route::Resumable { is_signed, .. } => tus::operation(parts, *is_signed),
+        // It says itself what it does, request by request.
+        Route::S3 => "",
     }
 }

@@ -42,7 +42,16 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   const cli = (...cliArgs) => run(program, cliArgs, inFolder);
 
   await writeFiles(folder, files);
-  const server = startServer(program, ["start", "--port", "auto", ...args], inFolder);
+  const start = () => startServer(program, ["start", "--port", "auto", ...args], inFolder);
+  let server = start();
+  const log = () => server.log();
+  /** Ends the program without a warning, as a crash would. */
+  const crash = () => server.crash();
+  /** Starts it again in the same folder, on the same ports. */
+  const restart = async () => {
+    server = start();
+    await server.ready;
+  };
   const stop = async () => {
     try {
       await server.stop();
@@ -52,7 +61,7 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   };
   try {
     await server.ready;
-    return { ...(await readStatus(cli)), folder, cli, supabase, log: server.log, stop };
+    return { ...(await readStatus(cli)), folder, cli, supabase, log, crash, restart, stop };
   } catch (error) {
     await stop().catch(() => {});
     throw error;
@@ -117,7 +126,7 @@ function startServer(program, args, options) {
     );
   });
 
-  return { ready, log, stop };
+  return { ready, log, crash, stop };
 
   async function stop() {
     process.removeListener("exit", endWithUs);
@@ -127,6 +136,12 @@ function startServer(program, args, options) {
     const [code, signal] = await exited;
     clearTimeout(late);
     if (code !== 0) throw new Error(withLog(`stopped with ${code ?? signal}`));
+  }
+
+  async function crash() {
+    process.removeListener("exit", endWithUs);
+    child.kill("SIGKILL");
+    await exited;
   }
 
   function withLog(problem) {

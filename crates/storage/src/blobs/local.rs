@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! <root>/tmp/<version>                bytes that are still arriving
+//! <root>/resumable/<version>          those of an upload over several requests (`staging.rs`)
 //! <root>/blobs/ab/cd/<version>        complete, synced, never changed again
 //! ```
 //!
@@ -23,7 +24,7 @@ use futures_util::stream;
 use md5::{Digest, Md5};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Version, Written};
+use super::{Piece, Version, Written};
 
 /// One piece of file work.
 const PIECE: usize = 256 * 1024;
@@ -90,7 +91,11 @@ impl LocalBlobs {
     }
 
     pub(super) async fn remove(&self, version: &Version) -> io::Result<()> {
-        let paths = [self.path(version), self.temporary(version)];
+        let paths = [
+            self.path(version),
+            self.temporary(version),
+            self.staging(version),
+        ];
         let removed = spawn_blocking(move || paths.iter().try_for_each(|path| remove_file(path)));
         removed.await.map_err(io::Error::other)?
     }
@@ -113,7 +118,12 @@ impl LocalBlobs {
         forgotten.await.map_err(io::Error::other)?
     }
 
-    fn path(&self, version: &Version) -> PathBuf {
+    pub(super) fn syncs(&self) -> bool {
+        self.0.syncs
+    }
+
+    /// Where the blob is once it is whole.
+    pub(super) fn path(&self, version: &Version) -> PathBuf {
         let [first, second] = version.folders();
         let blobs = self.0.root.join("blobs").join(first).join(second);
         blobs.join(version.to_string())
@@ -121,6 +131,11 @@ impl LocalBlobs {
 
     fn temporary(&self, version: &Version) -> PathBuf {
         self.0.root.join("tmp").join(version.to_string())
+    }
+
+    /// Where an upload over several requests grows.
+    pub(super) fn staging(&self, version: &Version) -> PathBuf {
+        self.0.root.join("resumable").join(version.to_string())
     }
 }
 
@@ -160,6 +175,47 @@ impl LocalWriter {
             Ok(sink)
         }));
         Ok(())
+    }
+
+    /// Goes on with a file that is kept whatever happens.
+    pub(super) fn onto(folder: LocalBlobs, version: Version, file: File, path: PathBuf) -> Self {
+        let file = Temporary {
+            file,
+            path,
+            is_settled: true,
+        };
+        let sink = Sink {
+            file: Some(file),
+            md5: Md5::new(),
+            size: 0,
+        };
+        Self {
+            folder,
+            version,
+            buffer: BytesMut::new(),
+            work: Work::Idle(Box::new(sink)),
+        }
+    }
+
+    /// Makes what was taken safe and leaves the file where it is.
+    pub(super) async fn pause(mut self) -> io::Result<Piece> {
+        let piece = self.buffer.split().freeze();
+        let mut sink = self.sink().await?;
+        let staging = self.folder.staging(&self.version);
+        let syncs = self.folder.0.syncs;
+        let paused = spawn_blocking(move || {
+            sink.take(&piece, staging)?;
+            if let Some(Temporary { file, .. }) = &sink.file
+                && syncs
+            {
+                file.sync_data()?;
+            }
+            Ok(Piece {
+                size: sink.size,
+                md5: sink.md5.finalize().into(),
+            })
+        });
+        paused.await.map_err(io::Error::other)?
     }
 
     pub(super) async fn finish(mut self) -> io::Result<Written> {
@@ -246,7 +302,7 @@ impl Drop for Temporary {
     }
 }
 
-fn make_parents(path: &Path) -> io::Result<()> {
+pub(super) fn make_parents(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !parent.is_dir() => fs::create_dir_all(parent),
         _ => Ok(()),
@@ -254,7 +310,7 @@ fn make_parents(path: &Path) -> io::Result<()> {
 }
 
 /// The name of a new file is part of its folder; so is that of a new folder.
-fn sync_parent(path: &Path, syncs: bool) -> io::Result<()> {
+pub(super) fn sync_parent(path: &Path, syncs: bool) -> io::Result<()> {
     match path.parent() {
         Some(parent) if syncs => File::open(parent)?.sync_all(),
         _ => Ok(()),

@@ -8,6 +8,7 @@
 mod ledger;
 mod local;
 mod receive;
+mod staging;
 mod sweep;
 mod version;
 
@@ -18,6 +19,7 @@ use axum::body::Body;
 pub(crate) use ledger::{announce, withdraw};
 pub(crate) use local::{LocalBlobs, LocalWriter};
 pub(crate) use receive::{Source, discard, receive};
+pub(crate) use staging::Piece;
 pub(crate) use sweep::sweep;
 pub(crate) use version::Version;
 

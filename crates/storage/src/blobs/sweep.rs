@@ -30,13 +30,15 @@ pub(crate) async fn sweep(db: &ProjectDb, blobs: &Blobs) -> Result<u64, DbError>
     }
 }
 
-/// What was announced long ago and never became an object.
+/// What was announced long ago and never became an object. Uploads over several requests have a
+/// time of their own.
 async fn give_up_pending(db: &ProjectDb) -> Result<(), DbError> {
     const SQL: &str = "
         with given_up as (
-            delete from plinth.pending_blob
-            where created_at < now() - make_interval(secs => $1)
-            returning version
+            delete from plinth.pending_blob p
+            where p.created_at < now() - make_interval(secs => $1)
+            and not exists (select from plinth.resumable_upload u where u.version = p.version)
+            returning p.version
         )
         insert into plinth.blob_gc (version, not_before)
         select version, now() from given_up

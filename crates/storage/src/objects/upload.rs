@@ -159,7 +159,10 @@ async fn upload(
 }
 
 /// A token may be shown twice, but without the right to replace it is good for one object.
-async fn refuse_taken(context: &Context, intent: &Intent<'_>) -> Result<(), StorageError> {
+pub(crate) async fn refuse_taken(
+    context: &Context,
+    intent: &Intent<'_>,
+) -> Result<(), StorageError> {
     if intent.may_replace {
         return Ok(());
     }

@@ -19,8 +19,8 @@ use crate::{
 
 const MAX_FIELDS: usize = 10;
 const MAX_FIELD_BYTES: usize = 1024 * 1024;
-const DEFAULT_TYPE: &str = "application/octet-stream";
-const DEFAULT_CACHE_CONTROL: &str = "no-cache";
+pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
+pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
 /// What the client says about the file.
 #[derive(Debug, Clone, Default)]

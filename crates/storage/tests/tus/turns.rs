@@ -1,0 +1,181 @@
+//! One request at a time, within a process and between several.
+
+use std::time::{Duration, Instant};
+
+use http::Method;
+
+use crate::support::Process;
+
+const TAKEN_OVER: &str = "Another request has taken over the upload";
+
+#[tokio::test]
+async fn whoever_asks_for_the_offset_ends_the_running_request() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 6).await;
+    let (sender, reply) = process.patch(&upload, 0).stream();
+    sender.send("abc");
+    process.writers(1).await;
+
+    let offset = process.offset(&upload).await;
+
+    let stopped = reply.await.expect("no panic");
+    stopped.refuses(423, TAKEN_OVER);
+    assert_eq!(process.offset(&upload).await, offset, "it is settled");
+    let rest = &"abcdef"[offset as usize..];
+    process.patch(&upload, offset).body(rest).await.is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+}
+
+#[tokio::test]
+async fn between_processes_the_holder_learns_that_another_one_waits() {
+    let process = Process::start().await;
+    let other = process.another();
+    let upload = process.begin("k", 6).await;
+    let (sender, reply) = process.patch(&upload, 0).stream();
+    sender.send("abc");
+    process.writers(1).await;
+
+    let offset = other.offset(&upload).await;
+
+    let stopped = reply.await.expect("no panic");
+    stopped.refuses(423, TAKEN_OVER);
+    let rest = &"abcdef"[offset as usize..];
+    other.patch(&upload, offset).body(rest).await.is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+}
+
+#[tokio::test]
+async fn a_holder_that_does_not_stop_is_waited_for_so_long_and_no_longer() {
+    let process = Process::with(&[("plinth.storage.tus.lock_wait", "300ms")]).await;
+    let upload = process.begin("k", 6).await;
+    process
+        .execute(
+            "update plinth.resumable_upload set
+                 lease_id = gen_random_uuid(), lease_until = now() + interval '1 hour'",
+        )
+        .await;
+    let began = Instant::now();
+
+    process
+        .head(&upload)
+        .await
+        .refuses(503, "acquiring lock timeout");
+    let patched = process.patch(&upload, 0).body("abc").await;
+    patched.refuses(503, "acquiring lock timeout");
+
+    let waited = began.elapsed();
+    assert!(waited > Duration::from_millis(600), "{waited:?}");
+    assert!(waited < Duration::from_secs(5), "{waited:?}");
+}
+
+#[tokio::test]
+async fn a_process_that_was_killed_is_not_waited_for_in_vain() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 3).await;
+    process
+        .execute(
+            "update plinth.resumable_upload set
+                 lease_id = gen_random_uuid(), lease_until = now() + interval '4 seconds'",
+        )
+        .await;
+
+    assert_eq!(process.offset(&upload).await, 0);
+    process.patch(&upload, 0).body("abc").await.is(204, "");
+}
+
+#[tokio::test]
+async fn a_long_request_keeps_its_turn() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 6).await;
+    let (sender, reply) = process.patch(&upload, 0).stream();
+    sender.send("abc");
+    process.writers(1).await;
+
+    // Longer than a lease lasts unless it is renewed.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let held = "plinth.resumable_upload where lease_until > now()";
+    assert_eq!(process.count(held).await, 1);
+    sender.send("def");
+    drop(sender);
+
+    reply.await.expect("no panic").is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+}
+
+#[tokio::test]
+async fn many_requests_at_once_leave_the_file_whole() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 26).await;
+    let all = "abcdefghijklmnopqrstuvwxyz";
+
+    let client = async || {
+        loop {
+            let told = process.head(&upload).await;
+            let offset = told
+                .header("upload-offset")
+                .map(|text| text.parse().expect("a number"));
+            match offset {
+                Some(26) => return,
+                Some(offset) => {
+                    let end = (offset + 5).min(26);
+                    let piece = &all[offset..end];
+                    process.patch(&upload, offset as u64).body(piece).await;
+                }
+                None => {}
+            }
+        }
+    };
+    tokio::join!(client(), client(), client(), client());
+
+    assert_eq!(process.download("k").await.text(), all);
+}
+
+#[tokio::test]
+async fn no_connection_is_held_while_bytes_flow() {
+    let process = Process::start().await;
+    let mut running = Vec::new();
+    for number in 0..40 {
+        let upload = process.begin(&format!("k{number}"), 6).await;
+        let (sender, reply) = process.patch(&upload, 0).stream();
+        sender.send("abc");
+        running.push((sender, reply));
+    }
+    process.writers(40).await;
+
+    // All of them wait for their clients; others are served meanwhile.
+    let upload = process.begin("other", 3).await;
+    process.patch(&upload, 0).body("abc").await.is(204, "");
+
+    for (sender, reply) in running {
+        sender.send("def");
+        drop(sender);
+        reply.await.expect("no panic").is(204, "");
+    }
+}
+
+#[tokio::test]
+async fn a_terminated_upload_is_gone_with_its_bytes() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 6).await;
+    let (sender, reply) = process.patch(&upload, 0).stream();
+    sender.send("abc");
+    process.writers(1).await;
+
+    process.call(Method::DELETE, &upload).await.is(204, "");
+
+    reply.await.expect("no panic").refuses(423, TAKEN_OVER);
+    let missing = "The file for this url was not found";
+    process.head(&upload).await.refuses(404, missing);
+    let again = process.call(Method::DELETE, &upload).await;
+    again.refuses(404, missing);
+    assert!(process.files().is_empty());
+    process.sweep().await;
+    assert_eq!(process.count("plinth.blob_gc").await, 0);
+
+    let upload = process.begin("k", 3).await;
+    process.patch(&upload, 0).body("abc").await.is(204, "");
+    let call = process.call(Method::DELETE, &upload);
+    let refused = call.header("x-upsert", "true").await;
+    refused.refuses(400, "Cannot terminate an already completed upload");
+    assert_eq!(process.download("k").await.text(), "abc");
+}
