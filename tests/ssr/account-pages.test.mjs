@@ -54,6 +54,9 @@ test("a session that is about to end is refreshed before its page is sent", asyn
   assert.notEqual(browser.session.refresh_token, old.refresh_token);
   assert.equal(browser.session.user.id, id);
   assert.equal(await browser.userOfJs(), id);
+  const headers = { apikey: plinth.keys.publishable, authorization: `Bearer ${browser.session.access_token}` };
+  const devices = await (await fetch(`${plinth.apiUrl}/auth/v1/user/sessions`, { headers })).json();
+  assert.deepEqual(devices.map((device) => device.user_agent), ["node"], "the device is still known");
 });
 
 test("pages for everybody leave the session alone", async () => {

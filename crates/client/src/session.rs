@@ -85,7 +85,7 @@ impl Session {
         expires_at: i64,
         now_s: i64,
     ) -> Self {
-        let expires_in = (expires_at - now_s).to_string();
+        let expires_in = expires_at.saturating_sub(now_s).to_string();
         let json = json::object([
             ("access_token", json::quote(access_token).as_str()),
             ("refresh_token", &json::quote(refresh_token)),
@@ -98,7 +98,7 @@ impl Session {
             json,
             access_token: access_token.to_owned(),
             refresh_token: refresh_token.to_owned(),
-            expires_at_ms: Some(expires_at * 1000),
+            expires_at_ms: Some(expires_at.saturating_mul(1000)),
         }))
     }
 

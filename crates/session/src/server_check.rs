@@ -29,7 +29,7 @@ pub(crate) enum Checked {
 impl Config {
     /// What the server says, or said within the last 30 s and before the token ended.
     pub(crate) async fn ask_server(&self, token: &str, proven: &Proven) -> Checked {
-        let key = credential_hash(token);
+        let key = format!("{}\n{}", self.project(), credential_hash(token));
         let left = proven.remaining_ms(self.clock.now_ms());
         let left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
         let call = {

@@ -46,6 +46,18 @@ impl CookieStore {
         }
     }
 
+    /// Whoever signs out gets nothing more for the old cookies either.
+    fn forget(&self, key: &str) {
+        let config = self.0.config();
+        let mut jar = self.0.jar();
+        if key == config.key
+            && let Some(session) = config.stored_session(&jar)
+        {
+            config.forget_refreshes_of(&session);
+        }
+        jar.remove(key);
+    }
+
     fn check(&self, key: &str) -> Result<(), StoreError> {
         if key.starts_with(self.storage_key()) {
             Ok(())
@@ -75,7 +87,7 @@ impl SessionStore for CookieStore {
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.check(key).map(|()| self.0.jar().remove(key)) })
+        Box::pin(async move { self.check(key).map(|()| self.forget(key)) })
     }
 }
 

@@ -6,7 +6,8 @@ import { noteResponse } from "./failure";
 import { settings } from "./settings";
 
 export const auth = createBrowserClient(settings.projectUrl, settings.key, {
-  cookieOptions: { name: settings.storageKey },
+  // Servers on this host write the same cookies, and over TLS with `Secure`.
+  cookieOptions: { name: settings.storageKey, secure: location.protocol === "https:" },
   // Addresses with codes are handled by the pages that expect them (arrival.ts).
   auth: { detectSessionInUrl: false },
   global: {

@@ -12,7 +12,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use http::{Extensions, HeaderMap, Request, Uri, header};
+use http::{HeaderMap, HeaderValue, Request, Uri, header};
 use http_body_util::Full;
 use moka::sync::Cache;
 use plinth_client::{Http, auth::JwksCache};
@@ -59,16 +59,18 @@ impl Gate {
         project: &Project,
         site: &Site,
         key: &str,
-        known: &Extensions,
+        asked: &Request<Body>,
     ) -> Result<SessionLayer, ConfigError> {
         let reference = project.reference().clone();
         let keys = self.keys.get_with(reference, || Arc::new(JwksCache::new()));
+        let known = asked.extensions();
         let auth = AuthInside {
             auth: self.auth.clone(),
             project: project.clone(),
             public_url: known.get().cloned(),
             client: known.get().copied(),
             id: known.get().cloned(),
+            user_agent: asked.headers().get(header::USER_AGENT).cloned(),
         };
         SessionLayer::builder(site.project_url.as_str(), key)
             .cookie_name(site.storage_key.as_str())
@@ -108,6 +110,8 @@ struct AuthInside {
     public_url: Option<PublicUrl>,
     client: Option<ClientAddress>,
     id: Option<RequestId>,
+    /// A session is known to its user by the device that it is on.
+    user_agent: Option<HeaderValue>,
 }
 
 impl Service<Request<Full<Bytes>>> for AuthInside {
@@ -123,6 +127,10 @@ impl Service<Request<Full<Bytes>>> for AuthInside {
         let mut request = request.map(Body::new);
         let original = std::mem::take(request.uri_mut());
         *request.uri_mut() = below_auth(&original);
+        if let Some(user_agent) = &self.user_agent {
+            let headers = request.headers_mut();
+            headers.insert(header::USER_AGENT, user_agent.clone());
+        }
         let now = time::OffsetDateTime::now_utc().unix_timestamp();
         let credentials = Credentials::read(&self.project, request.headers(), None, now);
         let extensions = request.extensions_mut();

@@ -103,8 +103,8 @@ async fn answer(
         PageKind::Root => see_other(&format!("{}/account", page.site.mount)),
         PageKind::Open => page.show().await,
         PageKind::User => {
-            let known = request.extensions();
-            match account.gate.layer(&project, &page.site, &page.key, known) {
+            let (site, key) = (&page.site, &page.key);
+            match account.gate.layer(&project, site, key, &request) {
                 Ok(layer) => page.show_to_user(layer, original, request).await,
                 Err(error) => {
                     tracing::error!("sessions cannot be looked at: {error}");

@@ -46,34 +46,24 @@ impl KnownTokens {
     }
 
     /// What a token says, and which key proves it.
-    pub(super) fn find(
-        &self,
-        project: &str,
-        token: &str,
-    ) -> Option<(Arc<Proven>, Option<Arc<str>>)> {
-        let entry = self.tokens.get(&self.key(project, token))?;
+    pub(super) fn find(&self, scope: &str, token: &str) -> Option<(Arc<Proven>, Option<Arc<str>>)> {
+        let entry = self.tokens.get(&self.key(scope, token))?;
         Some((entry.proven, entry.kid))
     }
 
-    pub(super) fn insert(
-        &self,
-        project: &str,
-        token: &str,
-        proven: Arc<Proven>,
-        kid: Option<&str>,
-    ) {
+    pub(super) fn insert(&self, scope: &str, token: &str, proven: Arc<Proven>, kid: Option<&str>) {
         let bytes = token.len().saturating_mul(BYTES_PER_TOKEN_BYTE) + BYTES_PER_ENTRY;
         let entry = Entry {
             proven,
             kid: kid.map(Arc::from),
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
         };
-        self.tokens.insert(self.key(project, token), entry);
+        self.tokens.insert(self.key(scope, token), entry);
     }
 
-    fn key(&self, project: &str, token: &str) -> [u64; 2] {
+    fn key(&self, scope: &str, token: &str) -> [u64; 2] {
         self.secrets
             .each_ref()
-            .map(|secret| secret.hash_one((project, token)))
+            .map(|secret| secret.hash_one((scope, token)))
     }
 }

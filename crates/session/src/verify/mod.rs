@@ -10,7 +10,7 @@ mod rules;
 use std::sync::Arc;
 
 use plinth_client::auth::{Claims, Decoded, Verdict};
-use plinth_token::{KeySet, Secret};
+use plinth_token::{KeySet, Secret, credential_hash};
 use uuid::Uuid;
 
 use crate::backend::AuthBackend;
@@ -51,8 +51,10 @@ pub(crate) enum Trust {
 pub(crate) struct TokenChecker {
     pub(crate) backend: Arc<dyn AuthBackend>,
     pub(crate) known: KnownTokens,
-    /// Tells the tokens of projects apart in a shared memory.
+    /// Tells projects apart where memories are shared.
     pub(crate) project: String,
+    /// Tells apart who accepts what: layers with other rules or another secret share no acceptance.
+    scope: String,
     pub(crate) rules: ClaimRules,
     pub(crate) max_token_bytes: usize,
     secret: Option<KeySet>,
@@ -70,9 +72,11 @@ impl TokenChecker {
         let secret = hs256_secret
             .map(|secret| KeySet::builder().legacy_secret(secret.expose()).build())
             .transpose()?;
+        let secret_id = hs256_secret.map(|secret| credential_hash(secret.expose()));
         Ok(Self {
             backend,
             known,
+            scope: format!("{project}\n{rules:?}\n{secret_id:?}"),
             project,
             rules,
             max_token_bytes,
@@ -98,7 +102,7 @@ impl TokenChecker {
 
     /// A token that was found genuine counts on only while its key is published.
     async fn remembered(&self, token: &str) -> Option<Arc<Proven>> {
-        let (proven, kid) = self.known.find(&self.project, token)?;
+        let (proven, kid) = self.known.find(&self.scope, token)?;
         match kid {
             None => Some(proven),
             Some(kid) => self.backend.keys(None).await.has(&kid).then_some(proven),
@@ -142,7 +146,7 @@ impl TokenChecker {
             Some(proven) => {
                 let proven = Arc::new(proven);
                 self.known
-                    .insert(&self.project, token, Arc::clone(&proven), kid);
+                    .insert(&self.scope, token, Arc::clone(&proven), kid);
                 Trust::Genuine(proven)
             }
             None => Trust::Refused,

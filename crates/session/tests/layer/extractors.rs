@@ -1,5 +1,6 @@
 //! Who is let in, and what others are told (client contract A2, A3).
 
+use plinth_session::SessionRuntime;
 use serde_json::json;
 
 use crate::support::{App, Browser, NOW_S, USER, Upstream, claims, routes, session_json};
@@ -49,6 +50,29 @@ async fn a_role_must_be_let_in_and_be_the_right_one() {
             .status
             .as_u16(),
         401
+    );
+}
+
+#[tokio::test]
+async fn layers_of_one_process_share_no_acceptance() {
+    let upstream = Upstream::new();
+    let runtime = SessionRuntime::new();
+    let strict = App::with(upstream.clone(), |builder| builder.runtime(runtime.clone()));
+    let open = App::with(upstream, |builder| {
+        builder.runtime(runtime).allow_role("editor")
+    });
+    let role = json!({ "role": "editor" });
+    let status = async |app: &App| {
+        let reply = holding(app, &role).get("/editor").await;
+        reply.status.as_u16()
+    };
+
+    assert_eq!(status(&strict).await, 401);
+    assert_eq!(status(&open).await, 200);
+    assert_eq!(
+        status(&strict).await,
+        401,
+        "also when the other has taken it"
     );
 }
 

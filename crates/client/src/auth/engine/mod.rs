@@ -53,6 +53,7 @@ pub(crate) struct Engine {
     removals: AtomicU64,
     /// Stops when the engine is dropped.
     ticker: Mutex<Option<Task>>,
+    ticker_starts: AtomicU64,
     /// Whether `start` or `stop` was called, after which the ticker is the caller's (S23).
     is_ticker_callers: AtomicBool,
     /// Listens to the bus; stops when the engine is dropped.
@@ -71,6 +72,7 @@ impl Engine {
             flight: Mutex::default(),
             removals: AtomicU64::new(0),
             ticker: Mutex::default(),
+            ticker_starts: AtomicU64::new(0),
             is_ticker_callers: AtomicBool::new(false),
             listener: Mutex::default(),
         }

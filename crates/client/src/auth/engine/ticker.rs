@@ -16,11 +16,17 @@ pub const REFRESH_THRESHOLD_TICKS: i64 = 3;
 /// Keeps the session fresh until it is dropped.
 #[must_use = "dropping it stops the automatic refresh"]
 #[derive(Debug)]
-pub struct AutoRefresh(Weak<Engine>);
+pub struct AutoRefresh {
+    engine: Weak<Engine>,
+    /// Which start it came from: one that was replaced stops nothing.
+    start: u64,
+}
 
 impl Drop for AutoRefresh {
     fn drop(&mut self) {
-        if let Some(engine) = self.0.upgrade() {
+        if let Some(engine) = self.engine.upgrade()
+            && engine.ticker_starts.load(Ordering::Relaxed) == self.start
+        {
             engine.stop_ticker();
         }
     }
@@ -31,7 +37,10 @@ impl Engine {
     pub(crate) fn start_auto_refresh(self: &Arc<Self>) -> AutoRefresh {
         self.is_ticker_callers.store(true, Ordering::Relaxed);
         self.start_ticker();
-        AutoRefresh(Arc::downgrade(self))
+        AutoRefresh {
+            engine: Arc::downgrade(self),
+            start: self.ticker_starts.load(Ordering::Relaxed),
+        }
     }
 
     pub(crate) fn stop_auto_refresh(&self) {
@@ -41,6 +50,7 @@ impl Engine {
 
     /// Replaces any earlier ticker. It holds the engine weakly: it must not outlive the client.
     pub(super) fn start_ticker(self: &Arc<Self>) {
+        self.ticker_starts.fetch_add(1, Ordering::Relaxed);
         let (engine, clock) = (Arc::downgrade(self), self.api.clock().clone());
         let task = runtime::spawn(async move {
             loop {
