@@ -42,6 +42,7 @@ macro_rules! codes {
 
 codes! {
     AccessDenied,
+    BadDigest,
     BucketAlreadyExists,
     DatabaseError,
     DatabaseInvalidObjectDefinition,
@@ -49,26 +50,42 @@ codes! {
     DatabaseSchemaMismatch,
     DatabaseTimeout,
     EntityTooLarge,
+    EntityTooSmall,
+    ExpiredToken,
     FeatureNotEnabled,
+    IncompleteBody,
     InternalError,
+    InvalidAccessKeyId,
     InvalidBucketName,
+    InvalidChecksum,
     InvalidJWT,
     InvalidKey,
     InvalidMimeType,
     InvalidParameter,
+    InvalidPartOrder,
     InvalidRange,
     InvalidRequest,
     InvalidSignature,
+    InvalidUploadSignature,
     KeyAlreadyExists,
     LockTimeout,
+    MalformedXML,
+    MissingContentLength,
+    MissingPart,
     NoSuchBucket,
     NoSuchKey,
+    NoSuchUpload,
+    NotImplemented,
+    PreconditionFailed,
+    RequestTimeTooSkewed,
     ResourceAlreadyExists,
     ResourceLocked,
     ResourceNotEmpty,
     ResourceReferenced,
+    SignatureDoesNotMatch,
     SlowDown,
     TransactionError,
+    XAmzContentSHA256Mismatch,
 }
 
 impl StorageError {
@@ -209,6 +226,11 @@ impl StorageError {
     /// The status that says what happened, whatever REST answers with.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// What kind of refusal it is.
+    pub(crate) fn code(&self) -> Code {
+        self.code
     }
 
     /// In words.

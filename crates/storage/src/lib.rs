@@ -12,6 +12,7 @@ mod objects;
 mod request;
 mod response;
 mod routes;
+mod s3;
 pub mod schema;
 mod service;
 mod signed_url;

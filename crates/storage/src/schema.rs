@@ -56,5 +56,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "blob_ledger",
             sql: include_str!("../migrations/0010_blob_ledger.sql"),
         },
+        Migration {
+            version: 12,
+            name: "multipart_parts",
+            sql: include_str!("../migrations/0012_multipart_parts.sql"),
+        },
     ],
 };

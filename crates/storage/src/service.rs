@@ -20,6 +20,7 @@ use crate::{
     error::StorageError,
     objects,
     request::{Access, BucketAction, Context, ObjectAction, Route, closing},
+    s3,
 };
 
 /// The storage service. Cheap to clone.
@@ -123,6 +124,15 @@ async fn respond(
     };
     let blobs = service.blobs(&project);
     let tasks = service.0.tasks.clone();
+    if route == Route::S3 {
+        let scene = s3::Scene {
+            project,
+            config,
+            blobs,
+            tasks,
+        };
+        return s3::serve(scene, parts, body).await;
+    }
     let context = Context::new(project, config, blobs, parts, operation(&route), tasks);
     let context = Arc::new(context);
     let is_upload = route.takes_file();

@@ -59,7 +59,11 @@ struct Batch {
 async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
     const DUE: &str = "
         select g.version,
-            exists (select from storage.objects o where o.version = g.version::text) as is_needed
+            exists (select from storage.objects o where o.version = g.version::text)
+            or exists (
+                select from storage.s3_multipart_uploads_parts p
+                where p.version = g.version::text
+            ) as is_needed
         from plinth.blob_gc g
         where g.not_before <= now()
         order by g.not_before
