@@ -45,7 +45,7 @@ pub(super) enum Payload {
     /// The hash of the whole, in hexadecimal digits.
     Sha256(String),
     Chunked {
-        signer: Option<ChunkSigner>,
+        signer: Option<Box<ChunkSigner>>,
         has_trailer: bool,
     },
 }
@@ -262,7 +262,12 @@ impl Signed {
     fn payload(&self, secret: &Secret) -> Result<Payload, StorageError> {
         let signer = || {
             let key = self.scope.key(secret.expose());
-            ChunkSigner::new(key, &self.time, &self.scope, &self.signature)
+            Box::new(ChunkSigner::new(
+                key,
+                &self.time,
+                &self.scope,
+                &self.signature,
+            ))
         };
         let is_hash = |text: &str| {
             let is_digit = |byte: u8| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase();

@@ -30,7 +30,7 @@ pub(super) enum Piece {
 
 /// Takes a body apart.
 pub(super) struct Decoder {
-    signer: Option<ChunkSigner>,
+    signer: Option<Box<ChunkSigner>>,
     has_trailer: bool,
     state: State,
     buffer: BytesMut,
@@ -51,7 +51,7 @@ enum State {
 }
 
 impl Decoder {
-    pub(super) fn new(signer: Option<ChunkSigner>, has_trailer: bool) -> Self {
+    pub(super) fn new(signer: Option<Box<ChunkSigner>>, has_trailer: bool) -> Self {
         Self {
             signer,
             has_trailer,

@@ -131,7 +131,7 @@ impl S3Body {
                 let mut names = trailer.iter().map(|(found, _)| found);
                 names.any(|found| found.strip_prefix("x-amz-checksum-") == Some(name))
             };
-            if !self.announced.iter().all(|name| has(name)) {
+            if !self.announced.iter().all(has) {
                 return Err(StorageError::invalid_request(
                     "The trailer lacks what x-amz-trailer announces",
                 ));

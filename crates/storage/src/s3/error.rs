@@ -9,7 +9,7 @@ use crate::error::StorageError;
 /// The error with its true status. Where only headers are asked for, they are all there is.
 pub(super) fn respond(error: &StorageError, resource: &str, is_head: bool) -> Response {
     error.log();
-    let xml = Xml::document("Error", |xml| {
+    let xml = Xml::error(|xml| {
         xml.text("Resource", resource);
         xml.text("Code", error.code().name());
         xml.text("Message", error);

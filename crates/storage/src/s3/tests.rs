@@ -134,9 +134,9 @@ fn times_are_read_and_written() {
     }
 }
 
-fn signer() -> ChunkSigner {
+fn signer() -> Box<ChunkSigner> {
     let scope = scope("local");
-    ChunkSigner::new(scope.key(SECRET), TIME, &scope, "seed")
+    Box::new(ChunkSigner::new(scope.key(SECRET), TIME, &scope, "seed"))
 }
 
 /// A body as clients make it.

@@ -25,6 +25,13 @@ impl Xml {
         xml
     }
 
+    /// The document of an error. It has no namespace: botocore would not know it with one.
+    pub(super) fn error(write: impl FnOnce(&mut Self)) -> Self {
+        let mut xml = Self(DECLARATION.to_owned());
+        xml.element("Error", write);
+        xml
+    }
+
     /// An element with elements in it.
     pub(super) fn element(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.0.push_str(&format!("<{name}>"));
