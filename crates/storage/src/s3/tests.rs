@@ -168,13 +168,16 @@ fn encode(chunks: &[Vec<u8>], is_signed: bool, trailer: Option<&str>) -> Vec<u8>
     body
 }
 
+/// The bytes, and the trailer.
+type Decoded = (Vec<u8>, Vec<(String, String)>);
+
 /// Feeds it in pieces of that size; `None` if it never ends.
 fn decode(
     body: &[u8],
     piece: usize,
     is_signed: bool,
     has_trailer: bool,
-) -> Result<Option<(Vec<u8>, Vec<(String, String)>)>, StorageError> {
+) -> Result<Option<Decoded>, StorageError> {
     let mut decoder = Decoder::new(is_signed.then(signer), has_trailer);
     let mut pieces = body.chunks(piece.max(1));
     let mut data = Vec::new();
