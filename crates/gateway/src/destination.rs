@@ -1,9 +1,10 @@
 //! Where a request goes, read from its host and path alone (console contract F1, F2).
 //!
-//! In this order: a custom domain, `<ref>.<domain>`, `/p/<name>/…`, and a service's path on any
-//! other host, which is the default project's. What is left belongs to the instance.
+//! In this order: a custom domain, `<ref>.<domain>`, `/p/<name>/…`, `/console` for operators, and a
+//! service's path on any other host, which is the default project's. What is left belongs to the
+//! instance.
 
-use plinth_project::{ProjectName, ProjectRef};
+use plinth_project::{CONSOLE, ProjectName, ProjectRef};
 
 /// Where a request goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,6 +69,13 @@ impl Names<'_> {
                 Err(_) => Destination::NoProject(name),
             };
         }
+        if below(path, CONSOLE).is_some() {
+            return Destination::Project {
+                name: ProjectName::Platform,
+                addressed: Addressed::Path("platform"),
+                path,
+            };
+        }
         if (self.is_service)(path) {
             let name = ProjectName::Default;
             return Destination::Project {
@@ -128,6 +136,19 @@ mod tests {
             };
             assert_eq!(locate(host, "/v1/projects"), expected, "{host}");
         }
+    }
+
+    #[test]
+    fn the_console_is_the_platforms() {
+        let expected = |path| Destination::Project {
+            name: ProjectName::Platform,
+            addressed: Addressed::Path("platform"),
+            path,
+        };
+        for path in ["/console", "/console/sign-in"] {
+            assert_eq!(locate("plinth.example", path), expected(path));
+        }
+        assert_eq!(locate("plinth.example", "/consoles"), Destination::Instance);
     }
 
     #[test]

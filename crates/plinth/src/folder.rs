@@ -55,6 +55,11 @@ impl Folder {
         self.state.join("files")
     }
 
+    /// Images that were made smaller; nothing is lost with them.
+    pub(crate) fn renditions(&self) -> PathBuf {
+        self.state.join("renditions")
+    }
+
     pub(crate) fn instance_key(&self) -> PathBuf {
         self.state.join("instance-key")
     }

@@ -28,11 +28,25 @@ pub struct StorageConfig {
     pub(crate) s3_region: String,
     /// Longest statement.
     pub(crate) statement_timeout: Duration,
+    /// Images that are made smaller on the way out.
+    pub(crate) images: ImagesConfig,
+}
+
+/// Images.
+#[derive(Debug, Clone)]
+pub(crate) struct ImagesConfig {
+    pub(crate) is_enabled: bool,
+    /// Widest or highest result.
+    pub(crate) max_dimension: u32,
+    /// Largest source, in pixels and in bytes.
+    pub(crate) max_pixels: u64,
+    pub(crate) max_bytes: u64,
 }
 
 impl FromSettings for StorageConfig {
     fn from_settings(settings: &Settings) -> Self {
         let file_size_limit = settings.bytes("storage.file_size_limit");
+        let count = |path| u64::try_from(settings.integer(path)).unwrap_or_default();
         let standard = settings.opt_bytes("plinth.storage.file_size_limit_standard");
         Self {
             is_enabled: settings.bool("storage.enabled"),
@@ -47,6 +61,13 @@ impl FromSettings for StorageConfig {
                 .text("plinth.storage.s3_protocol.region")
                 .to_owned(),
             statement_timeout: settings.duration("plinth.storage.statement_timeout"),
+            images: ImagesConfig {
+                is_enabled: settings.bool("storage.image_transformation.enabled"),
+                max_dimension: u32::try_from(count("plinth.storage.images.max_dimension"))
+                    .unwrap_or(u32::MAX),
+                max_pixels: count("plinth.storage.images.max_pixels"),
+                max_bytes: settings.bytes("plinth.storage.images.max_bytes"),
+            },
         }
     }
 }

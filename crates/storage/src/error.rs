@@ -1,7 +1,7 @@
 //! Every refusal of the storage service, said once; each protocol clothes it in its own form
 //! (storage contract §11).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     Json,
@@ -212,6 +212,18 @@ impl StorageError {
         Self {
             cause: Some(cause.to_string()),
             ..Self::new(Code::InternalError, 500, "Internal Server Error").labelled("Internal")
+        }
+    }
+
+    /// For each of those who waited for the same thing.
+    pub(crate) fn of_shared(error: Arc<Self>) -> Self {
+        Self {
+            code: error.code,
+            status: error.status,
+            label: error.label,
+            message: error.message.clone(),
+            has_true_status: error.has_true_status,
+            cause: error.cause.clone(),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::{
     buckets,
     config::StorageConfig,
     error::StorageError,
+    images::{self, Studio, StudioConfig},
     objects,
     request::{Access, BucketAction, Context, ObjectAction, Route, closing},
     s3,
@@ -29,6 +30,7 @@ pub struct StorageService(Arc<Inner>);
 
 struct Inner {
     store: BlobStore,
+    studio: Studio,
     tasks: TaskTracker,
 }
 
@@ -45,10 +47,11 @@ pub enum BlobStore {
 }
 
 impl StorageService {
-    /// A service whose bytes are there.
-    pub fn new(store: BlobStore) -> Self {
+    /// A service whose bytes are there. To be called within a runtime.
+    pub fn new(store: BlobStore, studio: &StudioConfig) -> Self {
         Self(Arc::new(Inner {
             store,
+            studio: Studio::open(studio),
             tasks: TaskTracker::new(),
         }))
     }
@@ -62,6 +65,11 @@ impl StorageService {
     /// Removes the bytes of a project that no object needs any more.
     pub async fn sweep(&self, project: &Project) -> Result<u64, DbError> {
         sweep(&project.db, &self.blobs(project)).await
+    }
+
+    /// Work that must not stop half-way.
+    pub(crate) fn tasks(&self) -> TaskTracker {
+        self.0.tasks.clone()
     }
 
     /// A project's blobs.
@@ -123,7 +131,7 @@ async fn respond(
         Err(error) => return error.into_response(),
     };
     let blobs = service.blobs(&project);
-    let tasks = service.0.tasks.clone();
+    let tasks = service.tasks();
     if route == Route::S3 {
         let scene = s3::Scene {
             project,
@@ -136,7 +144,7 @@ async fn respond(
     let context = Context::new(project, config, blobs, parts, operation(&route), tasks);
     let context = Arc::new(context);
     let is_upload = route.takes_file();
-    let answer = answer(&context, route, body).await;
+    let answer = answer(&context, &service.0.studio, route, body).await;
     let mut response = match answer {
         Ok(response) => response,
         // The rest of a file that was refused is not worth reading.
@@ -152,6 +160,7 @@ async fn respond(
 
 async fn answer(
     context: &Arc<Context>,
+    studio: &Studio,
     route: Route,
     body: Body,
 ) -> Result<Response, StorageError> {
@@ -182,7 +191,8 @@ async fn answer(
             ObjectAction::Sign => objects::sign(context, &place, body).await,
             ObjectAction::Delete => objects::delete(context, &place).await,
         },
-        Route::Render(..) | Route::Resumable { .. } | Route::S3 | Route::PurgeCache { .. } => {
+        Route::Render(access, place) => images::show(context, studio, access, &place).await,
+        Route::Resumable { .. } | Route::S3 | Route::PurgeCache { .. } => {
             let path = context.parts.uri.path();
             Err(StorageError::no_such_route(&context.parts.method, path))
         }

@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 
 import { listenAsProvider } from "../../js-clients/support/openid.mjs";
-import { heading, look, openAccount, says } from "../support/account.mjs";
+import { alerts, field, heading, look, openAccount, says } from "../support/account.mjs";
+import { inBanner, inToast, refuse } from "../support/refusals.mjs";
 
 let idp;
 let account;
@@ -90,4 +91,73 @@ test("a code that another browser asked for opens nothing here", async () => {
   const page = await account.visit("/callback?code=00000000-0000-4000-8000-000000000000");
   await says(page, "Open the link in the browser where you started, or request a new one.");
   await look(page, "callback-other-browser");
+});
+
+test("disconnecting: each refusal is said in the dialog, and what is gone is gone", async () => {
+  const { page, who } = await account.enter("/account/identities");
+  await page.getByRole("button", { name: "Connect Keycloak" }).click();
+  await says(page, "Keycloak is connected.");
+  await page.getByRole("button", { name: "Disconnect E-mail and password" }).click();
+  await says(page, `It provides the e-mail address of this account, ${who.email}.`);
+  await page.keyboard.press("Escape");
+
+  await page.getByRole("button", { name: "Disconnect Keycloak" }).click();
+  const dialog = page.getByRole("dialog");
+  const disconnect = dialog.getByRole("button", { name: "Disconnect", exact: true });
+  const call = ["DELETE", /\/auth\/v1\/user\/identities\//];
+  const texts = {
+    single_identity_not_deletable: "Add another way to sign in first.",
+    email_conflict_identity_not_deletable:
+      "Another user already has the e-mail this change would leave you with.",
+    manual_linking_disabled: "Connecting accounts is turned off here.",
+  };
+  for (const [code, text] of Object.entries(texts)) {
+    const release = await refuse(page, call, code);
+    await disconnect.click();
+    await alerts(dialog, text);
+    assert.equal(await release(), 1);
+  }
+  await refuse(page, call, "identity_not_found", { status: 404 });
+  const listed = page.waitForResponse((response) => response.url().endsWith("/auth/v1/user"));
+  await disconnect.click();
+  await inToast("That connection no longer exists.")(page);
+  await listed;
+  assert.equal(await dialog.count(), 0);
+});
+
+test("connecting: each refusal is said, by the provider's name", async () => {
+  const { page } = await account.enter("/account/identities");
+  const texts = {
+    manual_linking_disabled: "Connecting accounts is turned off here.",
+    provider_disabled: "Signing in with Keycloak isn't available.",
+    oauth_provider_not_supported: "Signing in with Keycloak isn't available.",
+    identity_already_exists: "That account is already connected to another user.",
+    user_sso_managed: "Your organisation manages this; change it there.",
+  };
+  for (const [code, text] of Object.entries(texts)) {
+    const release = await refuse(page, ["GET", /\/user\/identities\/authorize/], code);
+    await page.getByRole("button", { name: "Connect Keycloak" }).click();
+    await inBanner(text)(page);
+    assert.equal(await release(), 1);
+  }
+});
+
+test("an address that the provider has not confirmed gets a mail first", async () => {
+  idp.person.email_verified = false;
+  const page = await account.visit("/sign-in");
+  await page.getByRole("button", { name: "Continue with Keycloak" }).click();
+  await says(page, "Check your mail: Keycloak hasn't confirmed this address, so we sent you a link.");
+  await look(page, "callback-unverified");
+  assert.ok(await account.plinth.mailTo(idp.person.email));
+});
+
+test("whoever came from elsewhere has no password yet, and may set one", async () => {
+  const page = await account.visit("/sign-in?next=%2Faccount%2Fpassword");
+  await page.getByRole("button", { name: "Continue with Keycloak" }).click();
+  await heading(page, "Set a password");
+  assert.equal(await field(page, "Current password").count(), 0);
+  await look(page, "password-first");
+  await field(page, "New password").fill("battery staple");
+  await page.getByRole("button", { name: "Save password" }).click();
+  await says(page, "Password changed.");
 });

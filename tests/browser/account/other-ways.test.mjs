@@ -63,18 +63,8 @@ test("an organisation that is not known here is told so", async () => {
 
 /** Somebody whom the application let in without a name. */
 async function enterUnnamed() {
-  const { apiUrl, keys } = account.plinth;
-  const response = await fetch(`${apiUrl}/auth/v1/signup`, {
-    method: "POST",
-    headers: { apikey: keys.publishable, "content-type": "application/json" },
-    body: "{}",
-  });
-  const session = await response.json();
-  const page = await account.visit("/sign-in");
-  const value = `base64-${Buffer.from(JSON.stringify(session)).toString("base64url")}`;
-  await page.context().addCookies([{ name: "sb-localhost-auth-token", value, url: account.url }]);
-  await page.goto(`${account.url}/sign-up`);
-  return { page, id: session.user.id };
+  const session = await account.ask("/signup", {});
+  return { page: await account.resume(session, "/sign-up"), id: session.user.id };
 }
 
 test("somebody without a name keeps the account by giving one", async () => {

@@ -1,9 +1,11 @@
 // Passkeys and security keys on the account pages, with a virtual authenticator (5.6, 5.11).
 
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { addAuthenticator } from "../support/chromium.mjs";
 import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { inBanner, inField, intercept, onPage, refusal, refuse } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
@@ -66,4 +68,152 @@ test("a security key is the second step", async () => {
   await look(page, "mfa-security-key");
   await page.getByRole("button", { name: "Use security key" }).click();
   await heading(page, "Profile");
+});
+
+const authentication = ["POST", /\/passkeys\/authentication\/options/];
+const registration = ["POST", /\/passkeys\/registration\/options/];
+
+/** What waits in the background for a choice in the field of the address is not what these are about. */
+async function visitWithoutAutofill(path) {
+  const page = await account.visit("/signed-out");
+  await page.addInitScript(() => {
+    PublicKeyCredential.isConditionalMediationAvailable = async () => false;
+  });
+  await page.goto(account.url + path);
+  return page;
+}
+
+test("signing in with a passkey: each refusal is said", async () => {
+  const page = await visitWithoutAutofill("/sign-in");
+  const use = page.getByRole("button", { name: "Use a passkey" });
+  const texts = {
+    webauthn_credential_not_found: "This passkey isn't registered here.",
+    webauthn_challenge_not_found: "Please try again.",
+    webauthn_verification_failed: "The passkey couldn't be verified.",
+    passkey_disabled: "Passkeys are turned off.",
+    over_request_rate_limit: "Too many attempts. Try again in a few minutes.",
+  };
+  for (const [code, text] of Object.entries(texts)) {
+    const release = await refuse(page, authentication, code);
+    await use.click();
+    await inBanner(text)(page);
+    assert.equal(await release(), 1);
+  }
+  await refuse(page, authentication, "user_banned", { status: 403 });
+  await use.click();
+  await onPage("This account is suspended", "This account is suspended. Contact support.")(page);
+});
+
+test("a challenge that waited too long is made anew, once", async () => {
+  const page = await visitWithoutAutofill("/sign-in");
+  const release = await refuse(page, authentication, "webauthn_challenge_expired");
+  await page.getByRole("button", { name: "Use a passkey" }).click();
+  await inBanner("Please try again.")(page);
+  assert.equal(await release(), 2);
+});
+
+test("adding a passkey: each refusal is said", async () => {
+  const { page } = await account.enter("/account/security");
+  const texts = {
+    too_many_passkeys: "Remove a passkey first.",
+    webauthn_credential_exists: "This device already has a passkey.",
+    webauthn_challenge_expired: "Please try again.",
+    webauthn_challenge_not_found: "Please try again.",
+    webauthn_verification_failed: "The passkey couldn't be verified.",
+    passkey_disabled: "Passkeys are turned off.",
+  };
+  for (const [code, text] of Object.entries(texts)) {
+    const release = await refuse(page, registration, code);
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await inBanner(text)(page);
+    assert.equal(await release(), 1);
+  }
+});
+
+test("adding a security key: each refusal is said in its place", async () => {
+  const { page } = await account.enter("/account/security");
+  await page.getByRole("button", { name: "Add a security key" }).click();
+  const dialog = page.getByRole("dialog", { name: "Add a security key" });
+  const places = [
+    ["mfa_webauthn_enroll_not_enabled", inBanner("This method is turned off."), 1],
+    ["too_many_enrolled_mfa_factors", inBanner("Remove a method before adding another."), 1],
+    ["mfa_factor_name_conflict", inField("Name", "You already have a method with this name."), 2],
+  ];
+  for (const [code, stands, calls] of places) {
+    const release = await refuse(page, ["POST", /\/auth\/v1\/factors$/], code);
+    await dialog.getByRole("button", { name: "Continue" }).click();
+    await stands(page);
+    assert.equal(await release(), calls, code);
+  }
+});
+
+test("a security key that nobody touched is tried again, or finished later", async () => {
+  const { page } = await account.enter("/account/security");
+  const open = page.getByRole("button", { name: "Add a security key" });
+  await open.click();
+  const dialog = page.getByRole("dialog", { name: "Add a security key" });
+  // Nobody is there to touch it.
+  await page.evaluate(() => {
+    const create = navigator.credentials.create;
+    navigator.credentials.create = async () => {
+      navigator.credentials.create = create;
+      throw new DOMException("nobody", "NotAllowedError");
+    };
+  });
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await alerts(page, "The passkey couldn't be verified.");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  const finish = page.getByRole("button", { name: "Finish setting up Security key" });
+  await finish.waitFor();
+  await addAuthenticator(page, "security key");
+  await open.click();
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await says(page, "Security key added.");
+  assert.equal(await finish.count(), 0);
+});
+
+test("a security key whose set-up was left is finished", async () => {
+  const { page } = await account.enter("/account/security");
+  await page.evaluate(() => {
+    navigator.credentials.create = () => Promise.reject(new DOMException("nobody", "NotAllowedError"));
+  });
+  await page.getByRole("button", { name: "Add a security key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+  await alerts(page, "The passkey couldn't be verified.");
+  await page.reload();
+  await addAuthenticator(page, "security key");
+  await page.getByRole("button", { name: "Finish setting up Security key" }).click();
+  await look(page, "security-key-finish");
+  await page.getByRole("dialog").getByRole("button", { name: "Use security key" }).click();
+  await says(page, "You have one second step.");
+});
+
+test("at the second step: what the server refuses, and what nobody touched", async () => {
+  const { who, page } = await account.enter("/account/security");
+  await addAuthenticator(page, "security key");
+  await page.getByRole("button", { name: "Add a security key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+  await says(page, "Security key added.");
+  const other = await account.visit("/sign-in");
+  await signIn(other, who);
+  const use = other.getByRole("button", { name: "Use security key" });
+  const codes = ["mfa_webauthn_verify_not_enabled", "mfa_challenge_expired", "mfa_ip_address_mismatch"];
+  const texts = [
+    "This method is turned off.",
+    "Please enter a new code.",
+    "Your network changed in between.",
+  ];
+  const release = await intercept(other, ["POST", /\/factors\/[^/]+\/challenge/], (route, count) =>
+    route.fulfill(refusal(codes[count - 1])),
+  );
+  for (const text of texts) {
+    await use.click();
+    await alerts(other, text);
+  }
+  await release();
+  await other.evaluate(() => {
+    navigator.credentials.get = () => Promise.reject(new DOMException("nobody", "NotAllowedError"));
+  });
+  await use.click();
+  await alerts(other, "The security key wasn't used. Please try again.");
 });

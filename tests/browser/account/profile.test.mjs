@@ -5,10 +5,17 @@ import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
 import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { intercept } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
-  account = await openAccount({ "auth.email.require_current_password": true });
+  account = await openAccount({
+    "auth.email.require_current_password": true,
+    "plinth.account.profile_fields": [
+      { key: "full_name", label: "Name", required: false, max: 80 },
+      { key: "company", label: "Company", required: false, max: 40 },
+    ],
+  });
 });
 after(() => account?.stop());
 
@@ -39,6 +46,59 @@ test("a change that the server never saw is taken back", async () => {
   await alerts(page, "We can't reach the server.");
   await says(page, "No name yet");
   assert.equal(await field(page, "Name").inputValue(), "Ann Lee");
+});
+
+test("only what changed is sent, and the rest is shown", async () => {
+  const more = { user_metadata: { full_name: "Ann Lee", company: "Harbour" } };
+  const { who, page } = await account.enter("/account", more);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await says(page, "Verified");
+  await page.getByRole("button", { name: "Copy user ID" }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), who.id);
+  const sent = [];
+  await intercept(page, ["PUT", /\/auth\/v1\/user$/], (route) => {
+    sent.push(route.request().postDataJSON().data);
+    return route.continue();
+  });
+  await field(page, "Company").fill("Harbour & Sons");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await says(page, "Saved.");
+  assert.deepEqual(sent, [{ company: "Harbour & Sons" }]);
+  const user = await account.admin("GET", `/users/${who.id}`);
+  assert.equal(user.user_metadata.full_name, "Ann Lee");
+});
+
+test("what is being saved is shown at once", async () => {
+  const { page } = await account.enter();
+  let letGo;
+  const gate = new Promise((resolve) => (letGo = resolve));
+  await intercept(page, ["PUT", /\/auth\/v1\/user$/], async (route) => {
+    await gate;
+    await route.continue();
+  });
+  await field(page, "Name").fill("Ann Lee");
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await page.getByText("Ann Lee", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Saving…" }).waitFor();
+  letGo();
+  await says(page, "Saved.");
+});
+
+test("a mail about a new address is sent again, and its code is half of the way", async () => {
+  const { page } = await account.enter("/account/email");
+  const { email } = somebody("new");
+  await field(page, "New e-mail").fill(email);
+  await page.getByRole("button", { name: "Change e-mail" }).click();
+  await says(page, "Ignore the mail to keep your address.");
+  const resent = page.waitForRequest(/\/auth\/v1\/resend/);
+  await page.getByRole("button", { name: "Send a new code" }).click();
+  const { type, email: to } = (await resent).postDataJSON();
+  assert.deepEqual([type, to], ["email_change", email]);
+  await page.getByRole("button", { name: /in \d+ s/ }).waitFor();
+  await field(page, "Code from the mail").fill((await account.mail(email)).otp);
+  await says(page, "One confirmation received. Now open the link we sent to your other address.");
+  await page.getByRole("link", { name: "Back to your profile" }).click();
+  await says(page, `Waiting for a confirmation of ${email}.`);
 });
 
 test("a new address counts once both have confirmed it", async () => {
@@ -92,6 +152,49 @@ test("a new password needs the present one", async () => {
   await heading(other, "Profile");
 });
 
+test("a new password ends links that were sent before, and other tabs hear of it", async () => {
+  const { who, page } = await account.enter("/account/password");
+  const reset = await account.visit("/forgot-password");
+  await field(reset, "E-mail").fill(who.email);
+  await reset.getByRole("button", { name: "Send reset link" }).click();
+  await heading(reset, "Check your mail");
+  await reset.goto((await account.mail(who.email)).link);
+  await heading(reset, "Reset your password");
+  const tab = await page.context().newPage();
+  await tab.goto(`${account.url}/account`);
+  await heading(tab, "Profile");
+  await tab.evaluate(() => {
+    globalThis.heard = [];
+    const name = JSON.parse(document.getElementById("plinth-account").textContent).storageKey;
+    new BroadcastChannel(name).addEventListener("message", ({ data }) => heard.push(data.event));
+  });
+
+  await field(page, "Current password").fill(who.password);
+  await field(page, "New password").fill("battery staple");
+  await page.getByRole("button", { name: "Save password" }).click();
+  await says(page, "Password changed.");
+
+  assert.ok((await tab.evaluate(() => globalThis.heard)).includes("USER_UPDATED"));
+  await reset.getByRole("button", { name: "Continue" }).click();
+  await heading(reset, "This link no longer works");
+  await reset.getByRole("link", { name: "Ask for a new reset link" }).click();
+  await heading(reset, "Forgot your password?");
+});
+
+test("who signs in through an organisation changes the password there", async () => {
+  const { page } = await account.enter();
+  await intercept(page, ["GET", /\/auth\/v1\/user$/], async (route) => {
+    const response = await route.fetch();
+    const user = await response.json();
+    const json = { ...user, app_metadata: { ...user.app_metadata, provider: "sso:company" } };
+    return route.fulfill({ response, json });
+  });
+  await page.goto(`${account.url}/account/password`);
+  await says(page, "Your organisation manages this; change it there.");
+  assert.equal(await field(page, "New password").count(), 0);
+  await look(page, "password-sso");
+});
+
 test("devices are listed and signed out, one or all", async () => {
   const { who, page } = await account.enter("/account/sessions");
   await says(page, "You're only signed in here.");
@@ -141,10 +244,14 @@ test("signing out everywhere ends this session, too", async () => {
   await page.getByRole("link", { name: "Devices" }).click();
   await page.getByRole("button", { name: "Sign out everywhere" }).click();
   await heading(page, "You're signed out");
+  await other.goto(`${account.url}/account/sessions`);
+  await heading(other, "Sign in");
 });
 
 test("an account is deleted by whoever types its name", async () => {
   const { who, page } = await account.enter("/account/delete");
+  const tab = await page.context().newPage();
+  await tab.goto(`${account.url}/account`);
   await heading(page, "Delete your account");
   await look(page, "delete");
   await field(page, /to confirm/).fill("something else");
@@ -155,6 +262,12 @@ test("an account is deleted by whoever types its name", async () => {
 
   await heading(page, "Your account is deleted");
   await look(page, "goodbye");
+  await heading(tab, "Sign in");
+  const names = (await page.context().cookies()).map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => /auth-token/.test(name)),
+    [],
+  );
   const again = await account.visit("/sign-in");
   await signIn(again, who);
   await alerts(again, "E-mail or password is wrong.");

@@ -124,3 +124,18 @@ test("a part that cannot be loaded is no blank page", async () => {
   await page.getByRole("button", { name: "Load again" }).click();
   await heading(page, "Profile");
 });
+
+test("operators have their pages at the console, with a session of their own", async () => {
+  const guest = await get("/console/account");
+  assert.equal(guest.status, 303);
+  assert.equal(guest.headers.get("location"), "/console/sign-in?next=%2Fconsole%2Faccount");
+  const page = await (await get("/console/sign-in")).text();
+  const settings = JSON.parse(/id="plinth-account">([^<]*)</.exec(page)[1]);
+  assert.equal(settings.mount, "/console");
+  assert.equal(settings.storageKey, "sb-platform-auth-token");
+  assert.equal(settings.projectUrl, `${account.url}/p/platform`);
+
+  const shown = await account.visit("/console");
+  await heading(shown, "Sign in");
+  assert.equal(new URL(shown.url()).pathname, "/console/sign-in");
+});

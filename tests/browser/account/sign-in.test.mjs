@@ -39,6 +39,31 @@ test("a page that needs an account is shown after signing in", async () => {
   await heading(page, "Connected accounts");
 });
 
+test("the application gets its people back, at a page that is not ours", async () => {
+  const page = await account.visit("/sign-in?next=%2Fauth%2Fv1%2Fhealth");
+  await signIn(page, await account.member());
+  await page.waitForURL(`${account.url}/auth/v1/health`);
+});
+
+test("the address travels from form to form", async () => {
+  const page = await account.visit("/sign-in");
+  const address = () => field(page, "E-mail").inputValue();
+  await field(page, "E-mail").fill("ann@mail.dev");
+  const ways = [
+    ["Forgot password?", "Forgot your password?", "Back to sign-in"],
+    ["Sign in with a code instead", "Sign in with a code", "Use another way to sign in"],
+    ["Create an account", "Create an account", "Sign in"],
+  ];
+  for (const [there, title, back] of ways) {
+    await page.getByRole("link", { name: there }).click();
+    await heading(page, title);
+    assert.equal(await address(), "ann@mail.dev", title);
+    await page.getByRole("link", { name: back }).click();
+    await heading(page, "Sign in");
+    assert.equal(await address(), "ann@mail.dev", back);
+  }
+});
+
 test("nobody is sent elsewhere", async () => {
   for (const next of ["https://evil.test/", "//evil.test", "/\\evil.test", "javascript:alert(1)"]) {
     const who = await account.member();
@@ -153,11 +178,24 @@ test("a link that is opened in another tab takes this one along", async () => {
   await heading(other, "Profile");
 
   await heading(page, "Profile");
+  await page.getByRole("status").filter({ hasText: "You're signed in." }).waitFor();
 });
 
 test("an ended session says so, and nothing else", async () => {
   const page = await account.visit("/sign-in?reason=revoked");
-  await says(page, "This device was signed out.");
+  const notices = {
+    revoked: "This device was signed out.",
+    expired: "You've been signed out. Please sign in again.",
+    signed_out: "You're signed out.",
+  };
+  for (const [reason, text] of Object.entries(notices)) {
+    await page.goto(`${account.url}/sign-in?reason=${reason}`);
+    await page.getByRole("status").filter({ hasText: text }).waitFor();
+  }
+  await look(page, "sign-in-notice");
+  await page.goto(`${account.url}/sign-in?reason=toString`);
+  await heading(page, "Sign in");
+  assert.equal(await page.locator("main").getByRole("status").count(), 0);
 });
 
 test("signing out ends here, and in other tabs", async () => {

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { totp } from "../../js-clients/support/totp.mjs";
 import { alerts, field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { inToast, refuse } from "../support/refusals.mjs";
+import { codeOf, enterWithApp } from "../support/two-step.mjs";
 
 let account;
 before(async () => {
@@ -14,15 +15,6 @@ before(async () => {
   });
 });
 after(() => account?.stop());
-
-/** A code that no earlier step of the test has used. */
-let used = new Map();
-function codeOf(secret) {
-  const past = used.get(secret);
-  const code = [0, 30_000, -30_000].map((shift) => totp(secret, Date.now() + shift)).find((c) => c !== past);
-  used.set(secret, code);
-  return code;
-}
 
 /** Sets up an app; its secret. */
 async function enrol(page, name = "Phone") {
@@ -155,4 +147,63 @@ test("a call that asks for the second step gets it, and is repeated", async () =
 
   await page.getByRole("list", { name: "Devices" }).waitFor();
   assert.equal(refusals, 2);
+});
+
+test("a set-up can be cancelled, and what is unfinished can be finished", async () => {
+  const { page } = await account.enter("/account/security/totp/new");
+  await field(page, "Name").fill("Tablet");
+  await page.getByRole("button", { name: "Continue" }).click();
+  const picture = page.getByAltText("QR code for your authenticator app");
+  await picture.waitFor();
+  await page.emulateMedia({ colorScheme: "dark" });
+  const ground = await picture.evaluate((image) => getComputedStyle(image).backgroundColor);
+  assert.equal(ground, "rgb(255, 255, 255)");
+  const open = page.getByRole("link", { name: "Open in authenticator" });
+  assert.match(await open.getAttribute("href"), /^otpauth:\/\/totp\//);
+  assert.match(await page.locator("code").innerText(), /^(\S{4} )+\S{1,4}$/);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await says(page, "You have no second step yet.");
+  assert.equal(await page.getByText("Tablet").count(), 0);
+
+  await page.getByRole("link", { name: "Set up an authenticator app" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
+  await picture.waitFor();
+  const secret = (await page.locator("code").innerText()).replaceAll(" ", "");
+  await page.getByRole("link", { name: "Two-step verification" }).click();
+  await page.getByRole("button", { name: "Finish setting up Authenticator app" }).click();
+  const dialog = page.getByRole("dialog", { name: "Finish setting up" });
+  await look(page, "totp-finish");
+  await field(dialog, "Code from your authenticator app").fill(codeOf(secret));
+  await says(page, "You have one second step.");
+});
+
+test("an app that somebody removed elsewhere is gone here, too", async () => {
+  const { page } = await enterWithApp(account, "/account/security");
+  const call = ["DELETE", /\/auth\/v1\/factors\//];
+  await page.getByRole("button", { name: "Remove Pocket" }).click();
+  const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });
+  let release = await refuse(page, call, "conflict", { status: 409 });
+  await remove.click();
+  await alerts(page.getByRole("dialog"), "The server took too long or had a problem. Please try again.");
+  await release();
+  release = await refuse(page, call, "mfa_factor_not_found", { status: 404 });
+  const listed = page.waitForResponse((response) => response.url().endsWith("/auth/v1/user"));
+  await remove.click();
+  await inToast("That method no longer exists.")(page);
+  await listed;
+  assert.equal(await page.getByRole("dialog").count(), 0);
+});
+
+test("removing an app asks for the second step when the server does", async () => {
+  const { page, who } = await enterWithApp(account, "/account/security");
+  await page.getByRole("button", { name: "Remove Pocket" }).click();
+  const call = ["DELETE", /\/auth\/v1\/factors\//];
+  const release = await refuse(page, call, "insufficient_aal", { status: 403 });
+  await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  await dialog.getByText("Confirm with your second step to continue.").waitFor();
+  await release();
+  await look(page, "factor-remove-step-up");
+  await field(dialog, "Code from your authenticator app").fill(codeOf(who.secret));
+  await says(page, "You have no second step yet.");
 });

@@ -52,7 +52,7 @@ export function Form({ form, help, label, children }: Props) {
           <Notice tone="danger">
             {general && <p>{general}</p>}
             {help}
-            {form.failure?.code === "offline" && (
+            {(form.failure?.code === "offline" || form.failure?.code === "server_error") && (
               <div>
                 <Button variant="secondary" size="sm" onClick={() => void form.submit()}>
                   {texts.common.tryAgain}

@@ -7,13 +7,19 @@ import { useCountdown } from "../lib/use-countdown";
 import * as texts from "../texts";
 import { Button } from "./button";
 
-type Props = { onSend: () => Promise<unknown>; label?: string };
+type Props = {
+  onSend: () => Promise<unknown>;
+  label?: string;
+  /** Seconds until the first message after this appears. */
+  wait?: number;
+};
 
-const pause = 60;
+/** Between two messages, in seconds. */
+export const pause = 60;
 
 /** Asks for another message; disabled while the server would refuse (client contract U11). */
-export function ResendButton({ onSend, label = texts.common.sendAgain }: Props) {
-  const countdown = useCountdown();
+export function ResendButton({ onSend, label = texts.common.sendAgain, wait = 0 }: Props) {
+  const countdown = useCountdown(wait);
   const [isSent, setSent] = useState(false);
   const { run, isBusy, failure } = useAction(async () => {
     try {
@@ -22,10 +28,13 @@ export function ResendButton({ onSend, label = texts.common.sendAgain }: Props) 
       countdown.start(pause);
     } catch (error) {
       const caught = toFailure(error);
-      if (!isSendLimit(caught)) throw caught;
-      countdown.start(secondsToWait(caught));
+      setSent(false);
+      if (isSendLimit(caught)) countdown.start(secondsToWait(caught));
+      throw caught;
     }
   });
+  // A limit is over with its count-down.
+  const shown = failure && isSendLimit(failure) && countdown.left === 0 ? null : failure;
   // Said every fifteen seconds: each second would talk over everything else.
   const announced = Math.ceil(countdown.left / 15) * 15;
   return (
@@ -45,9 +54,9 @@ export function ResendButton({ onSend, label = texts.common.sendAgain }: Props) 
         {isSent && countdown.left > 0 && <span>{texts.common.sent} </span>}
         {countdown.left > 0 && <span className="sr-only">{texts.common.canAskAgain(announced)}</span>}
       </p>
-      {failure && (
+      {shown && (
         <p role="alert" className="text-sm font-medium text-danger">
-          {errorText(failure).text}
+          {errorText(shown).text}
         </p>
       )}
     </div>

@@ -61,6 +61,7 @@ const spots: Spots = {
 
   mfa_verification_failed: field("code"),
   mfa_challenge_expired: field("code"),
+  mfa_ip_address_mismatch: field("code"),
   mfa_verification_rejected: field("code"),
   mfa_factor_name_conflict: field("name"),
   mfa_factor_not_found: toast,

@@ -11,6 +11,9 @@ type Carried = { email?: string; phone?: string; notice?: string; kind?: string 
 /** What the page before handed over. */
 export const carried = (): Carried => (window.history.state as Carried | null) ?? {};
 
+/** Hands it over to this very page, for when it is loaded again. */
+export const keepHere = (state: Carried) => window.history.replaceState(state, "");
+
 /** Where to go once somebody is signed in. */
 export const nextOf = (search: string) =>
   checkedNext(new URLSearchParams(search).get("next"), window.location.origin);

@@ -27,7 +27,8 @@ export type AccountSettings = {
   selfDelete: boolean;
   password: { minLength: number; characters: string[]; needsCurrent: boolean };
   email: { codeLength: number; doubleConfirm: boolean; magicLink: boolean };
-  mfa: { totp: boolean; phone: boolean; webAuthn: boolean };
+  sms: { codeLength: number };
+  mfa: { totp: boolean; phone: boolean; phoneCodeLength: number; webAuthn: boolean };
   manualLinking: boolean;
   captcha: { provider: "hcaptcha" | "turnstile"; key: string } | null;
 };
@@ -48,7 +49,8 @@ const defaults: AccountSettings = {
   selfDelete: true,
   password: { minLength: 6, characters: [], needsCurrent: false },
   email: { codeLength: 6, doubleConfirm: true, magicLink: true },
-  mfa: { totp: true, phone: false, webAuthn: false },
+  sms: { codeLength: 6 },
+  mfa: { totp: true, phone: false, phoneCodeLength: 6, webAuthn: false },
   manualLinking: false,
   captcha: null,
 };

@@ -7,6 +7,7 @@ use http::{HeaderMap, Uri, header};
 use plinth_db::{Params, Row, Step};
 use plinth_project::{
     ClientAddress, Project, PublicUrl, Service, ServiceConnection, ServiceTransaction,
+    account_pages_url,
 };
 use time::OffsetDateTime;
 
@@ -137,13 +138,13 @@ impl FromRequestParts<AuthService> for Context {
             return Err(AuthError::internal("Unexpected failure", "no project"));
         };
         let config = service.config(&project);
-        let base = parts.extensions.get::<PublicUrl>();
-        let base = base.map_or("", PublicUrl::as_str);
+        let base = parts.extensions.get::<PublicUrl>().cloned();
+        let base = base.unwrap_or_else(|| PublicUrl::new(""));
         let external_url = match &config.external_url {
             Some(url) => url.trim_end_matches('/').to_owned(),
-            None => format!("{base}/auth/v1"),
+            None => base.join("/auth/v1"),
         };
-        let account_url = format!("{base}{}", config.account_path.trim_end_matches('/'));
+        let account_url = account_pages_url(project.kind(), &base, &config.account_path);
         let now = service.clock().now();
         let context = Self {
             state: service.state(&project),

@@ -31,6 +31,7 @@ pub(super) struct Shown {
     self_delete: bool,
     password: Password,
     email: Email,
+    sms: Sms,
     mfa: Mfa,
     manual_linking: bool,
     pub(super) captcha: Option<Captcha>,
@@ -70,9 +71,16 @@ struct Email {
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
+struct Sms {
+    code_length: i64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Mfa {
     totp: bool,
     phone: bool,
+    phone_code_length: i64,
     web_authn: bool,
 }
 
@@ -104,9 +112,13 @@ impl FromSettings for AccountConfig {
                     double_confirm: settings.bool("auth.email.double_confirm_changes"),
                     magic_link: settings.bool("plinth.auth.email.magic_link"),
                 },
+                sms: Sms {
+                    code_length: settings.integer("auth.sms.otp_length"),
+                },
                 mfa: Mfa {
                     totp: settings.bool("auth.mfa.totp.enroll_enabled"),
                     phone: settings.bool("auth.mfa.phone.enroll_enabled"),
+                    phone_code_length: settings.integer("auth.mfa.phone.otp_length"),
                     web_authn: settings.bool("auth.mfa.web_authn.enroll_enabled"),
                 },
                 manual_linking: settings.bool("auth.enable_manual_linking"),

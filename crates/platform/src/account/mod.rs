@@ -18,7 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, StatusCode, Uri, header};
-use plinth_project::{NotServed, Project, PublicUrl};
+use plinth_project::{CONSOLE, NotServed, Project, ProjectKind, PublicUrl};
 use plinth_session::{SessionLayer, SessionState};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -68,7 +68,11 @@ async fn answer(
 ) -> Response {
     let config = project.config::<AccountConfig>();
     let path = request.uri().path();
-    let Some(rest) = path.strip_prefix(config.path.as_str()) else {
+    let mount = match project.kind() {
+        ProjectKind::Platform => CONSOLE,
+        ProjectKind::Default | ProjectKind::Ordinary => &config.path,
+    };
+    let Some(rest) = path.strip_prefix(mount) else {
         return not_served();
     };
     let file = rest.strip_prefix(ASSETS);

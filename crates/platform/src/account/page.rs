@@ -2,7 +2,7 @@
 
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use plinth_project::{Project, ProjectKind, PublicUrl};
+use plinth_project::{Project, ProjectKind, PublicUrl, account_pages_url};
 use serde::Serialize;
 use url::Url;
 
@@ -58,19 +58,24 @@ impl Site {
         config: &AccountConfig,
         public_url: Option<&PublicUrl>,
     ) -> Self {
-        let project_url = public_url.map_or("", PublicUrl::as_str).to_owned();
-        let url = Url::parse(&project_url).ok();
-        let base = url
-            .as_ref()
-            .map_or("", |url| url.path())
-            .trim_end_matches('/');
+        let public_url = public_url.cloned().unwrap_or_else(|| PublicUrl::new(""));
+        let pages = account_pages_url(project.kind(), &public_url, &config.path);
         let reference = project.reference().as_str();
+        let project_url = public_url.as_str().to_owned();
+        let base = path_of(&project_url);
         Self {
-            mount: format!("{base}{}", config.path),
-            storage_key: storage_key(project.kind(), reference, &project_url, base),
+            mount: path_of(&pages),
+            storage_key: storage_key(project.kind(), reference, &project_url, &base),
             project_url,
         }
     }
+}
+
+/// The path of a URL, without a slash at its end.
+fn path_of(url: &str) -> String {
+    let url = Url::parse(url).ok();
+    let path = url.as_ref().map_or("", |url| url.path());
+    path.trim_end_matches('/').to_owned()
 }
 
 /// The name that the published client would choose, except where projects share a host and their

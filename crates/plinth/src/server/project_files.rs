@@ -1,14 +1,44 @@
-//! What `plinth start` does with the folder's SQL: pending migrations in order, then the seed once.
+//! What `plinth start` does with the folder: pending migrations in order, then the seed once, then the
+//! buckets and their files.
 
 use plinth_platform::{Platform, SeedOutcome};
-use plinth_project::ProjectName;
-use plinth_settings::Settings;
+use plinth_project::{Project, ProjectName};
+use plinth_settings::{Settings, Source, join_path};
+use plinth_storage::{SeedBucket, StorageService};
 
 use crate::{
     failure::{Failure, Kind, Outcome},
     files::{self, Pending},
     folder::Folder,
 };
+
+/// The buckets of `[storage.buckets]`, and the files that the folder puts into them.
+pub(super) async fn seed_buckets(
+    storage: &StorageService,
+    project: &Project,
+    folder: &Folder,
+    settings: &Settings,
+) -> Outcome {
+    for name in settings.entries("storage.buckets") {
+        let path = |key| join_path(["storage", "buckets", name, key]);
+        let is_set = |key| settings.source(&path(key)) != Source::Default;
+        let bucket = SeedBucket {
+            id: name.to_owned(),
+            is_public: settings.bool(&path("public")),
+            file_size_limit: is_set("file_size_limit")
+                .then(|| settings.bytes(&path("file_size_limit"))),
+            allowed_mime_types: settings.list(&path("allowed_mime_types")).to_vec(),
+            files: settings
+                .opt_path(&path("objects_path"))
+                .map(|path| folder.root.join("supabase").join(path)),
+        };
+        let count = storage.seed(project, &bucket).await?;
+        if count > 0 {
+            tracing::info!("Put {count} file(s) into the bucket {name}");
+        }
+    }
+    Ok(())
+}
 
 pub(super) async fn apply(platform: &Platform, folder: &Folder, settings: &Settings) -> Outcome {
     if settings.bool("db.migrations.enabled") {

@@ -1,6 +1,7 @@
 //! One run of the server, from open ports to the last drained request. Reads top to bottom.
 
 use std::{
+    num::NonZeroUsize,
     path::Path,
     sync::{Arc, OnceLock},
     time::Instant,
@@ -13,7 +14,7 @@ use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
 use plinth_project::{OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
 use plinth_settings::{LoadError, Loader, Settings};
-use plinth_storage::{BlobStore, StorageService};
+use plinth_storage::{BlobStore, StorageService, StudioConfig};
 use plinth_token::Secret;
 
 use super::{
@@ -74,9 +75,12 @@ async fn serve(
     for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
+    let storage = StorageService::new(blob_store(entrance)?, &studio(entrance));
     match registry.get(&ProjectName::Default).await {
-        Ok(_) if entrance.is_migrating => {
-            project_files::apply(&platform, &entrance.folder, &entrance.settings).await?;
+        Ok(project) if entrance.is_migrating => {
+            let (folder, settings) = (&entrance.folder, &entrance.settings);
+            project_files::apply(&platform, folder, settings).await?;
+            project_files::seed_buckets(&storage, &project, folder, settings).await?;
         }
         Ok(_) => {}
         Err(OpenError::Paused(_)) => {
@@ -89,7 +93,6 @@ async fn serve(
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
-    let storage = StorageService::new(blob_store(entrance));
     background.sweep_files(&storage, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
@@ -150,15 +153,33 @@ async fn serve(
 }
 
 /// Where the bytes of files are.
-fn blob_store(entrance: &Entrance) -> BlobStore {
+fn blob_store(entrance: &Entrance) -> Outcome<BlobStore> {
     let settings = &entrance.settings;
+    if settings.text("plinth.storage.backend") != "local" {
+        return Err(anyhow!(
+            "plinth.storage.backend = \"s3\" is not there yet; files can be kept on local disk"
+        )
+        .into());
+    }
     let folder = settings.opt_path("plinth.storage.path");
-    BlobStore::Local {
+    Ok(BlobStore::Local {
         folder: folder.map_or_else(
             || entrance.folder.files(),
             |path| entrance.folder.root.join(path),
         ),
         syncs: settings.bool("plinth.storage.fsync"),
+    })
+}
+
+/// Where images are made smaller.
+fn studio(entrance: &Entrance) -> StudioConfig {
+    let settings = &entrance.settings;
+    let workers = settings.opt_integer("plinth.storage.images.workers");
+    let workers = workers.and_then(|workers| usize::try_from(workers).ok());
+    StudioConfig {
+        folder: entrance.folder.renditions(),
+        cache_bytes: settings.bytes("plinth.storage.images.cache_bytes"),
+        workers: workers.and_then(NonZeroUsize::new),
     }
 }
 

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderValue, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_LENGTH, ETAG},
 };
 use serde_json::json;
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     error::StorageError,
+    images::Transform,
     request::{Access, Context, Place},
     wire_time,
 };
@@ -38,6 +39,7 @@ pub(crate) async fn head(
     if let Some(size) = object.facts().size() {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
     }
+    echo_transform(context, &mut headers)?;
     Ok(respond(StatusCode::OK, headers, Body::empty()))
 }
 
@@ -71,5 +73,15 @@ pub(crate) async fn info(
             .headers_mut()
             .insert(CACHE_CONTROL, value(cache_control)?);
     }
+    echo_transform(context, response.headers_mut())?;
     Ok(response)
+}
+
+/// Says what would be done with an image; nothing is done here.
+fn echo_transform(context: &Context, headers: &mut HeaderMap) -> Result<(), StorageError> {
+    let transform = Transform::read(&context.query(), &context.config.images)?;
+    if let Some(text) = transform.header() {
+        headers.insert(HeaderName::from_static("x-transformations"), value(&text)?);
+    }
+    Ok(())
 }

@@ -222,7 +222,7 @@ impl Page<'_> {
                and o.name collate \"C\" >= $2
                and o.name collate \"C\" < $2 || chr(1114111)
                and ($3 = '' or {place} {comparison} {after})
-               and $5 is not null
+               and $5::text is not null
              order by {order_by}
              limit $4"
         );

@@ -28,7 +28,7 @@ pub(crate) use probe::{Intent, probe};
 pub(crate) use range::Asked;
 pub(crate) use relocate::{Changes, copy, copy_object, move_object};
 pub(crate) use serve::{
-    COMPONENT, can_run_script, download, respond, shown_type, value as header_value,
+    COMPONENT, Keeping, can_run_script, download, headers, respond, shown_type, value,
 };
 pub(crate) use sign::{sign, sign_many, sign_upload};
 pub(crate) use upload::{PLACEHOLDER, create, replace, upload_signed};

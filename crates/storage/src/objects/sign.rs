@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     error::StorageError,
+    images::Transform,
     request::{Context, Place, check_bucket, check_key, read_fields, read_small},
     signed_url::{Scope, sign as sign_token},
 };
@@ -33,12 +34,26 @@ pub(crate) async fn sign(
     context.caller()?;
     let fields = read_fields(body).await?;
     let lifetime = fields.required_integer("expiresIn", 1)?;
+    let transform = match fields.object("transform")? {
+        Some(fields) => Transform::read(&fields, &context.config.images)?,
+        None => Transform::default(),
+    };
     check_bucket(&place.bucket)?;
     check_key(&place.key)?;
     find_as_caller(context, place).await?;
     let path = place.path();
-    let token = sign_token(context, Scope::Download, &path, lifetime, Map::new())?;
-    let url = format!("/object/sign/{path}?token={token}");
+    let is_image = context.config.images.is_enabled && !transform.is_empty();
+    let mut claims = Map::new();
+    if is_image {
+        claims.insert("transformations".to_owned(), json!(transform.claim()));
+    }
+    let token = sign_token(context, Scope::Download, &path, lifetime, claims)?;
+    let base = if is_image {
+        "/render/image/sign"
+    } else {
+        "/object/sign"
+    };
+    let url = format!("{base}/{path}?token={token}");
     Ok(Json(json!({ "signedURL": url })).into_response())
 }
 

@@ -102,6 +102,18 @@ impl Fields {
         self.integer(name, least)?.ok_or_else(|| self.missing(name))
     }
 
+    /// Any finite number, also written as a text.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, StorageError> {
+        let number = match self.value(name) {
+            None => return Ok(None),
+            Some(Value::Number(number)) => number.as_f64(),
+            Some(Value::String(text)) => text.parse().ok(),
+            Some(_) => None,
+        };
+        let number = number.filter(|number: &f64| number.is_finite());
+        number.map(Some).ok_or_else(|| self.must(name, "be number"))
+    }
+
     /// A truth value, also written as a text.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, StorageError> {
         match self.value(name) {

@@ -9,7 +9,7 @@ use super::{Request, body::S3Body, xml::Xml};
 use crate::{
     buckets,
     error::StorageError,
-    objects::{header_value, respond},
+    objects::{respond, value as header_value},
     request::check_bucket,
     wire_time,
 };

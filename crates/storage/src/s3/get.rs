@@ -20,8 +20,8 @@ use crate::{
     buckets::BucketRules,
     error::{Code, StorageError},
     objects::{
-        Asked, Object, Validators, can_run_script, find_as_caller, header_value, respond,
-        shown_type,
+        Asked, Object, Validators, can_run_script, find_as_caller, respond, shown_type,
+        value as header_value,
     },
     request::{Context, Place, check_bucket, check_key},
     signed_url::http_date,

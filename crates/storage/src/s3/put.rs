@@ -15,8 +15,8 @@ use crate::{
     buckets::BucketRules,
     error::{Code, StorageError},
     objects::{
-        Arrival, Intent, Object, PLACEHOLDER, UserMetadata, commit, header_value, metadata, probe,
-        respond,
+        Arrival, Intent, Object, PLACEHOLDER, UserMetadata, commit, metadata, probe, respond,
+        value as header_value,
     },
     request::{Context, Place, check_bucket, check_key, check_type},
 };

@@ -22,6 +22,7 @@ import { checkEmail } from "../../lib/validation";
 import * as texts from "../../texts";
 import { GuestPage } from "../guest-layout";
 import { Callback } from "./callback";
+import { Banned } from "./sign-in";
 
 type Words = { title: string; lead: string; button: string };
 
@@ -55,6 +56,7 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
   });
   if (isHalfDone) return <HalfDone />;
   if (failure?.code === "otp_expired") return <Expired type={type} />;
+  if (failure?.code === "user_banned") return <Banned />;
   return (
     <GuestPage title={text.title} lead={text.lead} hasError={!!failure}>
       {failure && (

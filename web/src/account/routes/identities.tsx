@@ -13,6 +13,7 @@ import { ProviderButtons } from "../../features/providers/provider-buttons";
 import { ProviderMark } from "../../features/providers/provider-mark";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
+import { errorText } from "../../lib/error-text";
 import { done, toFailure } from "../../lib/failure";
 import { enabledProviders, providerName, scopesFor } from "../../lib/methods";
 import { carried } from "../../lib/navigation";
@@ -88,14 +89,17 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
   const label = labelOf(identity);
   const isPrimary = identity.identity_data?.["email"] === user.email;
   const unlink = async () => {
+    let said: string = texts.identities.disconnected(label);
     try {
       await guarded(() => done(auth.unlinkIdentity(identity)));
     } catch (error) {
-      if (toFailure(error).code !== "identity_not_found") throw error;
+      const failure = toFailure(error);
+      if (failure.code !== "identity_not_found") throw failure;
+      said = errorText(failure).text;
     }
     await auth.refreshSession();
     await cache.invalidateQueries(userQuery);
-    toast(texts.identities.disconnected(label));
+    toast(said);
   };
   return (
     <Row
@@ -149,6 +153,7 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
 }
 
 function Available({ taken }: { taken: string[] }) {
+  const guarded = useStepUp();
   const { methods, error, retry } = useMethods();
   if (error) return <LoadError error={error} onRetry={retry} />;
   if (!methods) return <Skeleton label={texts.identities.loadingOthers} />;
@@ -158,7 +163,7 @@ function Available({ taken }: { taken: string[] }) {
     const next = encodeURIComponent(`${settings.mount}/account/identities`);
     const redirectTo = pageUrl(`/callback?linked=${provider}&next=${next}`);
     const options = { redirectTo, ...scopesFor(provider) };
-    await done(auth.linkIdentity({ provider: provider as "github", options }));
+    await guarded(() => done(auth.linkIdentity({ provider: provider as "github", options })));
     // The browser is leaving.
     await new Promise(() => {});
   };

@@ -32,6 +32,8 @@ export function NewPhone() {
       const number = plainPhone(phone);
       const enrol = () => done(auth.mfa.enroll({ factorType: "phone", friendlyName: number, phone: number }));
       setFactorId((await guarded(enrol)).id);
+      // Whoever leaves now finds it among the unfinished ones.
+      void cache.invalidateQueries(userQuery);
     },
   });
   return (

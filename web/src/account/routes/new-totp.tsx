@@ -1,3 +1,4 @@
+import type { Factor } from "@supabase/auth-js";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
@@ -6,12 +7,14 @@ import { Card } from "../../components/card";
 import { CopyButton } from "../../components/copy-button";
 import { TextField } from "../../components/field";
 import { Form } from "../../components/form";
+import { Notice } from "../../components/notice";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
 import { AppCode } from "../../features/step-up/app-code";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
-import { done } from "../../lib/failure";
+import { errorText } from "../../lib/error-text";
+import { done, toFailure } from "../../lib/failure";
 import { useGo } from "../../lib/navigation";
 import { useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
@@ -43,17 +46,36 @@ export function NewTotp() {
   );
 }
 
+/** The picture is shown once: whoever loaded the page again begins anew, under the same name if they like. */
+async function enrol(friendlyName: string): Promise<Enrolled> {
+  const issuer = settings.title;
+  const ask = () => done(auth.mfa.enroll({ factorType: "totp", friendlyName, issuer }));
+  try {
+    return await ask();
+  } catch (error) {
+    if (toFailure(error).code !== "mfa_factor_name_conflict") throw error;
+    const { all } = await done(auth.mfa.listFactors());
+    const isLeft = (factor: Factor) =>
+      factor.factor_type === "totp" && factor.status !== "verified" && factor.friendly_name === friendlyName;
+    const left = all.find(isLeft);
+    if (!left) throw error;
+    await done(auth.mfa.unenroll({ factorId: left.id }));
+    return ask();
+  }
+}
+
 type NameProps = { onEnrolled: (enrolled: Enrolled) => void };
 
 function Name({ onEnrolled }: NameProps) {
   const guarded = useStepUp();
+  const cache = useQueryClient();
   const form = useForm({
     values: { name: texts.secondStep.kinds.totp },
     checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
-      const friendlyName = name.trim();
-      const issuer = settings.title;
-      onEnrolled(await guarded(() => done(auth.mfa.enroll({ factorType: "totp", friendlyName, issuer }))));
+      onEnrolled(await guarded(() => enrol(name.trim())));
+      // Whoever leaves now finds it among the unfinished ones.
+      void cache.invalidateQueries(userQuery);
     },
   });
   return (
@@ -126,6 +148,11 @@ function Scan({ enrolled, onDone }: ScanProps) {
             onDone();
           }}
         />
+        {cancel.failure && (
+          <Notice tone="danger" role="alert">
+            {errorText(cancel.failure).text}
+          </Notice>
+        )}
         <div>
           <Button
             variant="quiet"

@@ -10,6 +10,7 @@ import { TextLink } from "../../components/text-link";
 import { Time } from "../../components/time";
 import { initialsOf, nameOf, pictureOf } from "../../features/profile/person";
 import { ProfileForm } from "../../features/profile/profile-form";
+import { useStepUp } from "../../features/step-up/step-up";
 import { carried } from "../../lib/navigation";
 import { userQuery } from "../../lib/user";
 import * as texts from "../../texts";
@@ -33,6 +34,7 @@ export function Profile() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
+  const guarded = useStepUp();
   if (query.isPending) return <Skeleton label={texts.profile.loading} lines={6} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const user = query.data;
@@ -48,7 +50,7 @@ function Content({ query }: ContentProps) {
         </div>
       </Card>
       <Card title={texts.profile.details} lead={nameOf(user) ? undefined : texts.profile.detailsLead}>
-        <ProfileForm key={user.id} user={user} />
+        <ProfileForm key={user.id} user={user} guarded={guarded} />
       </Card>
       <Card title={texts.profile.account}>
         <dl className="grid gap-4">

@@ -53,7 +53,11 @@ function ForgotPage() {
     <GuestPage
       title={texts.recovery.forgot}
       lead={texts.recovery.forgotLead}
-      foot={<TextLink href={keepNext("/sign-in", search)}>{texts.signIn.back}</TextLink>}
+      foot={
+        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+          {texts.signIn.back}
+        </TextLink>
+      }
     >
       <Form form={form} label={texts.recovery.form}>
         <EmailField {...form.field("email")} />
@@ -141,9 +145,13 @@ function NewPassword({ email }: { email: string }) {
   });
   const leave = useAction(async () => {
     endRecovery();
-    await signOut();
-    takeDestination();
-    go.replace("/signed-out");
+    try {
+      await signOut();
+    } finally {
+      // Also when the server could not be told: this device has forgotten the session.
+      takeDestination();
+      go.replace("/signed-out");
+    }
   });
   const keep = () => {
     endRecovery();

@@ -13,6 +13,8 @@ import { AddSecurityKey } from "../../features/security/add-security-key";
 import { FactorRow } from "../../features/security/factor-row";
 import { Passkeys } from "../../features/security/passkeys";
 import { AppCode } from "../../features/step-up/app-code";
+import { SecurityKey } from "../../features/step-up/challenge";
+import { PhoneCode } from "../../features/step-up/phone-code";
 import { useStepUp } from "../../features/step-up/step-up";
 import { settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
@@ -66,7 +68,7 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
                 factor={factor}
                 isLast={false}
                 guarded={guarded}
-                action={factor.factor_type === "totp" && <Finish factor={factor} />}
+                action={<Finish factor={factor} />}
               />
             ))}
           </ul>
@@ -77,6 +79,7 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
 }
 
 function Add({ isFirst }: { isFirst: boolean }) {
+  const guarded = useStepUp();
   const { totp, phone, webAuthn } = settings.mfa;
   if (!totp && !phone && !webAuthn) return <p className="text-sm text-soft">{texts.security.turnedOff}</p>;
   return (
@@ -91,16 +94,21 @@ function Add({ isFirst }: { isFirst: boolean }) {
           {texts.security.addPhone}
         </Link>
       )}
-      {webAuthn && "PublicKeyCredential" in window && <AddSecurityKey />}
+      {webAuthn && "PublicKeyCredential" in window && <AddSecurityKey guarded={guarded} />}
     </div>
   );
 }
 
-/** The app has the secret already: only the first code is missing. */
+/** Everything is prepared: only the first proof is missing. */
 function Finish({ factor }: { factor: Factor }) {
   const cache = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const name = factor.friendly_name || texts.security.theApp;
+  const finish = () => {
+    setOpen(false);
+    void cache.invalidateQueries(userQuery);
+    toast(texts.common.twoStepOn);
+  };
   return (
     <>
       <Button
@@ -113,16 +121,14 @@ function Finish({ factor }: { factor: Factor }) {
       </Button>
       {isOpen && (
         <Dialog title={texts.security.finishTitle} onClose={() => setOpen(false)}>
-          <p className="text-soft">{texts.security.finishLead}</p>
-          <AppCode
-            factor={factor}
-            submitLabel={texts.security.finish}
-            onDone={() => {
-              setOpen(false);
-              void cache.invalidateQueries(userQuery);
-              toast(texts.common.twoStepOn);
-            }}
-          />
+          {factor.factor_type === "phone" && <PhoneCode factor={factor} onDone={finish} />}
+          {factor.factor_type === "webauthn" && <SecurityKey factor={factor} onDone={finish} />}
+          {factor.factor_type === "totp" && (
+            <>
+              <p className="text-soft">{texts.security.finishLead}</p>
+              <AppCode factor={factor} submitLabel={texts.security.finish} onDone={finish} />
+            </>
+          )}
         </Dialog>
       )}
     </>

@@ -12,7 +12,7 @@ import { captchaOption } from "../../lib/captcha";
 import { done, toFailure } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import type { Methods } from "../../lib/methods";
-import { carried } from "../../lib/navigation";
+import { carried, keepHere } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
@@ -21,6 +21,7 @@ import { checkEmail, checkPhone, plainPhone } from "../../lib/validation";
 import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
+import { Banned } from "./sign-in";
 
 type Target = { email: string } | { phone: string };
 
@@ -32,8 +33,12 @@ export function SignInCode() {
 
 function Steps({ methods }: { methods: Methods }) {
   const search = useSearch();
-  const [target, setTarget] = useState<Target | null>(null);
-  const [last, setLast] = useState<Target>({ email: carried().email ?? "" });
+  // What was sent where outlives a reload, in the state of the history entry.
+  const { email, phone, kind } = carried();
+  const first: Target = phone === undefined ? { email: email ?? "" } : { phone };
+  const [target, setTarget] = useState<Target | null>(kind === "sent" ? first : null);
+  const [last, setLast] = useState<Target>(first);
+  const [isBanned, setBanned] = useState(false);
   const hasEmail = methods.external["email"] === true && settings.email.magicLink;
   const hasPhone = methods.external["phone"] === true;
 
@@ -51,12 +56,21 @@ function Steps({ methods }: { methods: Methods }) {
       if (!hides.includes(toFailure(error).code)) throw error;
     }
   };
+  if (isBanned) return <Banned />;
   if (target) {
     const change = () => {
+      keepHere(target);
       setLast(target);
       setTarget(null);
     };
-    return <CodeStep target={target} onResend={() => send(target)} onChange={change} />;
+    return (
+      <CodeStep
+        target={target}
+        onResend={() => send(target)}
+        onChange={change}
+        onBanned={() => setBanned(true)}
+      />
+    );
   }
   return (
     <AddressStep
@@ -65,6 +79,7 @@ function Steps({ methods }: { methods: Methods }) {
       hasPhone={hasPhone}
       onSend={async (to) => {
         await send(to);
+        keepHere({ ...to, kind: "sent" });
         setTarget(to);
       }}
     />
@@ -96,7 +111,11 @@ function AddressStep({ initial, hasEmail, hasPhone, onSend }: AddressProps) {
     <GuestPage
       title={texts.signInCode.title}
       lead={byPhone ? texts.signInCode.leadPhone : texts.signInCode.leadEmail}
-      foot={<TextLink href={keepNext("/sign-in", search)}>{texts.signIn.otherWay}</TextLink>}
+      foot={
+        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+          {texts.signIn.otherWay}
+        </TextLink>
+      }
     >
       <Form form={form} label={texts.signInCode.form}>
         {byPhone ? <PhoneField {...form.field("phone")} /> : <EmailField {...form.field("email")} />}
@@ -113,11 +132,16 @@ function AddressStep({ initial, hasEmail, hasPhone, onSend }: AddressProps) {
   );
 }
 
-type CodeProps = { target: Target; onResend: () => Promise<void>; onChange: () => void };
+type CodeProps = {
+  target: Target;
+  onResend: () => Promise<void>;
+  onChange: () => void;
+  onBanned: () => void;
+};
 
-function CodeStep({ target, onResend, onChange }: CodeProps) {
+function CodeStep({ target, onResend, onChange, onBanned }: CodeProps) {
   const isPhone = "phone" in target;
-  const length = isPhone ? 6 : settings.email.codeLength;
+  const { codeLength: length } = isPhone ? settings.sms : settings.email;
   const address = <strong className="font-medium text-text">{isPhone ? target.phone : target.email}</strong>;
   return (
     <GuestPage
@@ -136,13 +160,16 @@ function CodeStep({ target, onResend, onChange }: CodeProps) {
         submitLabel={texts.signInCode.submit}
         onResend={onResend}
         onVerify={async (token) => {
-          await done(
-            auth.verifyOtp(
-              "phone" in target
-                ? { type: "sms", phone: target.phone, token }
-                : { type: "email", email: target.email, token },
-            ),
-          );
+          const proof =
+            "phone" in target
+              ? { type: "sms" as const, phone: target.phone, token }
+              : { type: "email" as const, email: target.email, token };
+          try {
+            await done(auth.verifyOtp(proof));
+          } catch (error) {
+            if (toFailure(error).code === "user_banned") return onBanned();
+            throw error;
+          }
           rememberMethod("code");
         }}
       />

@@ -35,7 +35,8 @@ function Page({ methods }: { methods: Methods }) {
   const hasPasskeys = methods.passkeys_enabled && supportsPasskeys();
   const hasEmail = methods.external["email"] === true;
   const link = (path: string) => keepNext(path, search);
-  const reason = reasons[new URLSearchParams(search).get("reason") ?? ""];
+  const why = new URLSearchParams(search).get("reason") ?? "";
+  const reason = Object.hasOwn(reasons, why) ? reasons[why] : undefined;
   const notice = reason ?? carried().notice;
   if (isBanned) return <Banned />;
 
@@ -59,7 +60,7 @@ function Page({ methods }: { methods: Methods }) {
           onChoose={(name) => leaveFor(name, search)}
         />
       )}
-      {hasPasskeys && <PasskeyButton />}
+      {hasPasskeys && <PasskeyButton onBanned={() => setBanned(true)} />}
       {(providers.length > 0 || hasPasskeys) && hasEmail && <Divider>{texts.common.or}</Divider>}
       {hasEmail && (
         <PasswordForm
@@ -102,7 +103,7 @@ export async function leaveFor(provider: string, search: string) {
   await new Promise(() => {});
 }
 
-function Banned() {
+export function Banned() {
   return (
     <GuestPage title={texts.signIn.suspended} hasError>
       <p>{errorText(new Failure("user_banned", "")).text}</p>

@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { useSearch } from "wouter";
 
 import { Divider, TextLink } from "../../components/text-link";
@@ -28,10 +29,15 @@ function Page({ methods }: { methods: Methods }) {
   const search = useSearch();
   const go = useGo();
   const session = useSession();
+  const [email, setEmail] = useState(carried().email ?? "");
   const isUpgrade = session?.user.is_anonymous === true;
   const providers = isUpgrade ? [] : enabledProviders(methods);
   const link = (path: string) => keepNext(path, search);
-  const signIn = texts.signUp.haveAccount((words) => <TextLink href={link("/sign-in")}>{words}</TextLink>);
+  const signIn = texts.signUp.haveAccount((words) => (
+    <TextLink href={link("/sign-in")} state={{ email }}>
+      {words}
+    </TextLink>
+  ));
   if (methods.disable_signup) return <GuestPage title={texts.signUp.closed} foot={signIn} />;
 
   return (
@@ -52,12 +58,13 @@ function Page({ methods }: { methods: Methods }) {
       )}
       {methods.external["email"] && (
         <SignUpForm
-          email={carried().email ?? ""}
+          email={email}
           isUpgrade={isUpgrade}
           next={keepNext("", search)}
           signInHref={link("/sign-in")}
           forgotHref={link("/forgot-password")}
-          onSent={(email, kind) => go.to("/sign-up/check-email", { email, kind })}
+          onEmail={setEmail}
+          onSent={(address, kind) => go.to("/sign-up/check-email", { email: address, kind })}
         />
       )}
     </GuestPage>

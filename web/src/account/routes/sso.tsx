@@ -39,7 +39,11 @@ function Page() {
     <GuestPage
       title={texts.singleSignOn.title}
       lead={texts.singleSignOn.lead}
-      foot={<TextLink href={keepNext("/sign-in", search)}>{texts.signIn.otherWay}</TextLink>}
+      foot={
+        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+          {texts.signIn.otherWay}
+        </TextLink>
+      }
     >
       <Form form={form} label={texts.singleSignOn.title}>
         <EmailField {...form.field("email")} label={texts.singleSignOn.workEmail} />

@@ -13,14 +13,18 @@ import { userQuery } from "../../lib/user";
 import * as texts from "../../texts";
 import { metadataText, profileFields } from "./person";
 
-type Props = { user: User };
+type Props = {
+  user: User;
+  /** Runs a call that may ask for more proof first. */
+  guarded: <T>(call: () => Promise<T>) => Promise<T>;
+};
 
 /** Saves what changed, shows it at once, and takes it back when the server refuses. */
-export function ProfileForm({ user }: Props) {
+export function ProfileForm({ user, guarded }: Props) {
   const cache = useQueryClient();
   const { queryKey } = userQuery;
   const save = useMutation({
-    mutationFn: (data: Record<string, string>) => done(auth.updateUser({ data })),
+    mutationFn: (data: Record<string, string>) => guarded(() => done(auth.updateUser({ data }))),
     onMutate: (data) => {
       const before = cache.getQueryData(queryKey);
       if (before) {

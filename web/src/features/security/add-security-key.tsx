@@ -12,8 +12,10 @@ import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
 import * as texts from "../../texts";
 
+type Guarded = <T>(call: () => Promise<T>) => Promise<T>;
+
 /** A key that is touched as the second step. */
-export function AddSecurityKey() {
+export function AddSecurityKey({ guarded }: { guarded: Guarded }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -22,24 +24,38 @@ export function AddSecurityKey() {
       </Button>
       {isOpen && (
         <Dialog title={texts.security.addKey} onClose={() => setOpen(false)}>
-          <NameForm onClose={() => setOpen(false)} />
+          <NameForm guarded={guarded} onClose={() => setOpen(false)} />
         </Dialog>
       )}
     </>
   );
 }
 
-function NameForm({ onClose }: { onClose: () => void }) {
+async function register(friendlyName: string, isSecond = false): Promise<void> {
+  try {
+    await done(auth.mfa.webauthn.register({ friendlyName }));
+  } catch (error) {
+    const failure = toFailure(error);
+    // The client has just removed what an attempt that nobody finished left under this name.
+    if (failure.code === "mfa_factor_name_conflict" && !isSecond) return register(friendlyName, true);
+    throw failure;
+  }
+}
+
+function NameForm({ guarded, onClose }: { guarded: Guarded; onClose: () => void }) {
   const cache = useQueryClient();
   const form = useForm({
     values: { name: texts.secondStep.kinds.webauthn },
     checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
       try {
-        await done(auth.mfa.webauthn.register({ friendlyName: name.trim() }));
+        await guarded(() => register(name.trim()));
       } catch (error) {
         const failure = toFailure(error);
-        const isOurs = /^(mfa|too_many|insufficient|offline|server|over)/.test(failure.code);
+        // What was begun is among the unfinished ones.
+        void cache.invalidateQueries(userQuery);
+        // Other codes are the browser's, about a ceremony that did not happen.
+        const isOurs = /^[a-z_]+$/.test(failure.code) && failure.code !== "mfa_verification_failed";
         throw isOurs ? failure : new Failure("webauthn_verification_failed", failure.message);
       }
       await cache.invalidateQueries(userQuery);

@@ -8,6 +8,7 @@ import { ConfirmDialog } from "../../components/confirm-dialog";
 import { Time } from "../../components/time";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
+import { errorText } from "../../lib/error-text";
 import { done, toFailure } from "../../lib/failure";
 import { userQuery } from "../../lib/user";
 import * as texts from "../../texts";
@@ -28,16 +29,19 @@ export function FactorRow({ factor, isLast, action, guarded }: Props) {
   const name = factor.friendly_name || text;
   const isVerified = factor.status === "verified";
   const remove = async () => {
+    let said: string = texts.security.removed(name);
     try {
       await guarded(() => done(auth.mfa.unenroll({ factorId: factor.id })));
     } catch (error) {
       // Somebody else was faster; the list is read again either way.
-      if (toFailure(error).code !== "mfa_factor_not_found") throw error;
+      const failure = toFailure(error);
+      if (failure.code !== "mfa_factor_not_found") throw failure;
+      said = errorText(failure).text;
     }
     // The level in the token follows what is set up.
     await auth.refreshSession();
     await cache.invalidateQueries(userQuery);
-    toast(texts.security.removed(name));
+    toast(said);
   };
   return (
     <Row

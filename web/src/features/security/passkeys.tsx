@@ -130,7 +130,7 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
           </Button>
           {open === "rename" && (
             <Dialog title={texts.passkeys.renameTitle} onClose={close}>
-              <RenameForm passkey={passkey} name={name} onClose={close} />
+              <RenameForm passkey={passkey} name={name} guarded={guarded} onClose={close} />
             </Dialog>
           )}
           {open === "remove" && (
@@ -153,10 +153,12 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
 function RenameForm({
   passkey,
   name,
+  guarded,
   onClose,
 }: {
   passkey: PasskeyListItem;
   name: string;
+  guarded: Guarded;
   onClose: () => void;
 }) {
   const cache = useQueryClient();
@@ -164,7 +166,8 @@ function RenameForm({
     values: { name },
     checks: { name: (value) => (value.trim() ? undefined : texts.checks.nameMissing) },
     submit: async (values) => {
-      await done(auth.passkey.update({ passkeyId: passkey.id, friendlyName: values.name.trim() }));
+      const friendlyName = values.name.trim();
+      await guarded(() => done(auth.passkey.update({ passkeyId: passkey.id, friendlyName })));
       await cache.invalidateQueries(passkeysQuery);
       toast(texts.passkeys.renamed);
       onClose();

@@ -35,9 +35,14 @@ async function signIn(
 }
 
 /** A button for passkeys; the browser also offers them in the field of the address. */
-export function PasskeyButton() {
+export function PasskeyButton({ onBanned }: { onBanned: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState<{ tone: "info" | "danger"; text: string } | null>(null);
+
+  const fail = (failure: Failure) => {
+    if (failure.code === "user_banned") onBanned();
+    else setSaid({ tone: "danger", text: errorText(failure).text });
+  };
 
   // The browser's autofill waits in the background until somebody picks a passkey there.
   useEffect(() => {
@@ -48,9 +53,10 @@ export function PasskeyButton() {
       if (!isOffered) return;
       await signIn({ mediation: "conditional" }).catch((error: unknown) => {
         const failure = toFailure(error);
-        if (!isAbort(failure)) setSaid({ tone: "danger", text: errorText(failure).text });
+        if (!isAbort(failure)) fail(failure);
       });
     })();
+    // oxlint-disable-next-line react/exhaustive-deps
   }, []);
 
   const start = async () => {
@@ -61,7 +67,7 @@ export function PasskeyButton() {
     } catch (error) {
       const failure = toFailure(error);
       if (isAbort(failure)) setSaid({ tone: "info", text: texts.signIn.noPasskeyUsed });
-      else setSaid({ tone: "danger", text: errorText(failure).text });
+      else fail(failure);
     } finally {
       setBusy(false);
     }

@@ -21,10 +21,12 @@ type Props = {
   next: string;
   signInHref: string;
   forgotHref: string;
+  onEmail: (email: string) => void;
   onSent: (email: string, kind: "signup" | "email_change") => void;
 };
 
-export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onSent }: Props) {
+export function SignUpForm(props: Props) {
+  const { email, isUpgrade, next, signInHref, forgotHref, onEmail, onSent } = props;
   const [hasAgreed, setAgreed] = useState(false);
   const fields = isUpgrade ? [] : settings.profileFields;
   const form = useForm({
@@ -95,7 +97,13 @@ export function SignUpForm({ email, isUpgrade, next, signInHref, forgotHref, onS
           maxLength={max}
         />
       ))}
-      <EmailField {...form.field("email")} />
+      <EmailField
+        {...form.field("email")}
+        onValue={(value) => {
+          form.set("email", value);
+          onEmail(value);
+        }}
+      />
       {!isUpgrade && <NewPasswordField {...form.field("password")} />}
       {settings.consent && (
         <Checkbox

@@ -101,7 +101,8 @@ function OneFactor({ factor, onDone }: Props & { factor: Factor }) {
 /** Other codes are the browser's, about a ceremony that did not happen. */
 const isOurs = ({ code }: Failure) => /^[a-z_]+$/.test(code) && code !== "mfa_verification_failed";
 
-function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void }) {
+/** The ceremony of a key: for one that is new, the first one. */
+export function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void }) {
   const { run, isBusy, failure } = useAction(async () => {
     await done(auth.mfa.webauthn.authenticate({ factorId: factor.id }));
     onDone();

@@ -15,10 +15,15 @@ import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
 import * as texts from "../../texts";
 
-type Props = { wasWrong: boolean; onNonce: (nonce: string) => void };
+type Props = {
+  /** Why the server asks. */
+  code: string;
+  onNonce: (nonce: string) => void;
+};
 
 /** "Confirm it's you": a code sent to whoever is signed in. */
-export function NonceForm({ wasWrong, onNonce }: Props) {
+export function NonceForm({ code: reason, onNonce }: Props) {
+  const wasWrong = reason === "reauthentication_not_valid";
   const session = useSession();
   const address = session?.user.email || session?.user.phone || "";
   const { codeLength } = settings.email;
@@ -38,7 +43,8 @@ export function NonceForm({ wasWrong, onNonce }: Props) {
     checks: { code: (code) => checkCode(code, codeLength) },
     submit: async ({ code }) => onNonce(code),
   });
-  const wrong = wasWrong ? errorText(new Failure("reauthentication_not_valid", "")).text : undefined;
+  const said = errorText(new Failure(reason, ""));
+  const wrong = said.place === "field" ? said.text : undefined;
   const field = form.field("code");
   return (
     <>

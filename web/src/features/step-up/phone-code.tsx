@@ -5,10 +5,12 @@ import { Button } from "../../components/button";
 import { CodeField } from "../../components/field";
 import { Form } from "../../components/form";
 import { Notice } from "../../components/notice";
-import { ResendButton } from "../../components/resend-button";
+import { pause, ResendButton } from "../../components/resend-button";
 import { auth } from "../../lib/auth-client";
-import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
+import { errorText, isSendLimit, secondsToWait } from "../../lib/error-text";
+import { done, Failure, toFailure } from "../../lib/failure";
+import { keepChallenge, keptChallenge } from "../../lib/kept-challenge";
+import { settings } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
@@ -19,17 +21,34 @@ type Props = {
   onDone: () => void;
 };
 
-const length = 6;
+const length = settings.mfa.phoneCodeLength;
 
 /** A code sent to a phone when this appears. */
 export function PhoneCode({ factor, onDone }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [challengeId, setChallengeId] = useState<string | null>(null);
+  /** Until another message may be asked for; counted anew whenever one was sent from here. */
+  const [wait, setWait] = useState({ seconds: 0, count: 0 });
   const send = async () => {
     const { id } = await done(auth.mfa.challenge({ factorId: factor.id, channel: "sms" }));
     setChallengeId(id);
+    keepChallenge(factor.id, id);
   };
-  const first = useAction(send);
+  const first = useAction(async () => {
+    const startWait = (seconds: number) => setWait(({ count }) => ({ seconds, count: count + 1 }));
+    try {
+      await send();
+      startWait(pause);
+    } catch (error) {
+      const caught = toFailure(error);
+      if (!isSendLimit(caught)) throw caught;
+      startWait(secondsToWait(caught));
+      // The page was loaded again: the message that was sent before is the one to wait for.
+      const kept = keptChallenge(factor.id);
+      if (kept === null) throw caught;
+      setChallengeId(kept);
+    }
+  });
   // The message is sent by the server, once.
   // oxlint-disable-next-line react/exhaustive-deps
   useEffect(() => void first.run(), []);
@@ -60,7 +79,9 @@ export function PhoneCode({ factor, onDone }: Props) {
           {...form.field("code")}
           ref={input}
           label={texts.secondStep.phoneCode}
-          hint={factor.friendly_name ? texts.secondStep.sentTo(factor.friendly_name) : undefined}
+          hint={
+            challengeId && factor.friendly_name ? texts.secondStep.sentTo(factor.friendly_name) : undefined
+          }
           length={length}
           onComplete={(code) => void form.submit({ code })}
           // oxlint-disable-next-line jsx-a11y/no-autofocus
@@ -70,7 +91,7 @@ export function PhoneCode({ factor, onDone }: Props) {
           {texts.common.continue}
         </Button>
       </Form>
-      <ResendButton label={texts.common.sendNewCode} onSend={send} />
+      <ResendButton key={wait.count} wait={wait.seconds} label={texts.common.sendNewCode} onSend={send} />
     </>
   );
 }

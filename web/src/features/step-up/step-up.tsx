@@ -13,7 +13,9 @@ import { NonceForm } from "./nonce-form";
 type Guarded = <T>(call: (nonce?: string) => Promise<T>) => Promise<T>;
 
 type Asked = {
-  kind: "factor" | "nonce" | "wrong nonce";
+  kind: "factor" | "nonce";
+  /** What the server said. */
+  code: string;
   resolve: (nonce?: string) => void;
   reject: (failure: Failure) => void;
 };
@@ -27,17 +29,20 @@ export function StepUp({ children }: { children: ReactNode }) {
   const [asked, setAsked] = useState<Asked | null>(null);
 
   const run: Guarded = useCallback(async (call) => {
-    const ask = (kind: Asked["kind"]) =>
-      new Promise<string | undefined>((resolve, reject) => setAsked({ kind, resolve, reject }));
+    const ask = (kind: Asked["kind"], code: string) =>
+      new Promise<string | undefined>((resolve, reject) => setAsked({ kind, code, resolve, reject }));
     let nonce: string | undefined;
+    let hasProven = false;
     for (;;) {
       try {
         return await call(nonce);
       } catch (error) {
         const failure = toFailure(error);
         const kind = proofFor(failure);
-        if (!kind) throw failure;
-        const given = await ask(kind);
+        // A second step that is not enough would be asked for without end.
+        if (!kind || (kind === "factor" && hasProven)) throw failure;
+        hasProven ||= kind === "factor";
+        const given = await ask(kind, failure.code);
         nonce = given ?? nonce;
       }
     }
@@ -60,9 +65,9 @@ export function StepUp({ children }: { children: ReactNode }) {
           <Challenge onDone={() => answer()} />
         </Dialog>
       )}
-      {asked && asked.kind !== "factor" && (
+      {asked?.kind === "nonce" && (
         <Dialog title={texts.stepUp.title} onClose={cancel}>
-          <NonceForm wasWrong={asked.kind === "wrong nonce"} onNonce={answer} />
+          <NonceForm code={asked.code} onNonce={answer} />
         </Dialog>
       )}
     </StepUpContext>
@@ -75,9 +80,8 @@ function proofFor({ code }: Failure): Asked["kind"] | null {
       return "factor";
     case "reauthentication_needed":
     case "reauth_nonce_missing":
-      return "nonce";
     case "reauthentication_not_valid":
-      return "wrong nonce";
+      return "nonce";
     default:
       return null;
   }

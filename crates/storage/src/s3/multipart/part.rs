@@ -15,7 +15,7 @@ use crate::{
     blobs::{Source, Version, Written, discard, receive},
     buckets::BucketRules,
     error::{Code, StorageError},
-    objects::{Asked, header_value, next_of_body, respond},
+    objects::{Asked, next_of_body, respond, value as header_value},
     request::Context,
     s3::{Request, body::S3Body, copy},
 };

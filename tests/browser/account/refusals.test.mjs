@@ -1,0 +1,259 @@
+// What people read when the server refuses, by form and code, and where it stands (client contract 5.15).
+//
+// Codes that a working server gives easily are provoked for real elsewhere; here a refusal takes the place
+// of its answer, and every form is asked.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { field, heading, openAccount, says, signIn } from "../support/account.mjs";
+import { forms, formSettings, openForm } from "../support/forms.mjs";
+import { anywhere, banned, refusals, serverTrouble, tooMany } from "../support/refusals-by-form.mjs";
+import { atSignIn, inBanner, inField, intercept, onPage, refusal, refuse } from "../support/refusals.mjs";
+import { enterWithApp } from "../support/two-step.mjs";
+
+let account;
+before(async () => {
+  account = await openAccount({
+    ...formSettings,
+    "plinth.account.support_url": "https://harbour.example/help",
+  });
+});
+after(() => account?.stop());
+
+for (const [name, list] of Object.entries(refusals)) {
+  test(`${name}: each refusal is said in its place`, async () => {
+    const form = await openForm(account, name);
+    for (const [code, stands, more] of [...list, ...anywhere]) {
+      const release = await refuse(form.page, form.call, code, more);
+      await form.send();
+      await stands(form.page).catch((error) => {
+        throw new Error(`${name}, ${code}: ${error.message}`, { cause: error });
+      });
+      assert.equal(await release(), 1, `${name}, ${code}`);
+    }
+  });
+}
+
+test("an address that is taken can be used to sign in or to get a new password", async () => {
+  const { page, call, send, who } = await openForm(account, "sign up");
+  await refuse(page, call, "user_already_exists");
+  await send();
+  await page.getByRole("alert").getByRole("link", { name: "Reset your password" }).click();
+  await heading(page, "Forgot your password?");
+  assert.equal(await field(page, "E-mail").inputValue(), who.email);
+});
+
+test("an account that may not be deleted has somebody to ask", async () => {
+  const { page, call, send } = await openForm(account, "delete account");
+  await refuse(page, call, "feature_disabled");
+  await send();
+  const link = page.getByRole("alert").getByRole("link", { name: "Contact support" });
+  assert.equal(await link.getAttribute("href"), "https://harbour.example/help");
+});
+
+for (const name of ["sign in", "sign in with a code"]) {
+  test(`${name}: a suspended account gets a page of its own`, async () => {
+    const { page, call, send } = await openForm(account, name);
+    await refuse(page, call, "user_banned", { status: 403 });
+    await send();
+    await banned(page);
+    assert.match(await page.title(), /^Error: /);
+  });
+}
+
+for (const code of ["otp_disabled", "signup_disabled", "user_not_found"]) {
+  test(`asking for a code: ${code} looks like a mail that was sent`, async () => {
+    const { page, call, send, who } = await openForm(account, "ask for a code");
+    await refuse(page, call, code);
+    await send();
+    await heading(page, "Check your mail");
+    await says(page, "If an account exists, we sent a link and a 6-digit code to");
+    await says(page, who.email);
+  });
+}
+
+test("after five wrong codes a new one is offered, and each wrong one is ready to be typed over", async () => {
+  const { page, send } = await openForm(account, "sign in with a code");
+  const release = await refuse(page, forms["sign in with a code"].call, "otp_expired", { status: 403 });
+  const offer = page.getByText("Still not right? Ask for a new code below.");
+  for (let failures = 1; failures <= 5; failures += 1) {
+    assert.equal(await offer.count(), 0, `after ${failures - 1}`);
+    await send();
+    await page.getByRole("alert").filter({ hasText: "Wrong or expired code." }).waitFor();
+    const selected = await field(page, "Code").evaluate(
+      (input) => input === document.activeElement && input.selectionEnd - input.selectionStart,
+    );
+    assert.equal(selected, 6);
+  }
+  await offer.waitFor();
+  await release();
+});
+
+test("a server that asks for the present password is given it", async () => {
+  const { page, who, call, send } = await openForm(account, "change password");
+  assert.equal(await field(page, "Current password").count(), 0);
+  let release = await refuse(page, call, "current_password_required");
+  await send();
+  await inField("Current password", "Enter your current password.")(page);
+  await release();
+  release = await refuse(page, call, "current_password_invalid");
+  await field(page, "Current password").fill("wrong");
+  await send();
+  await inField("Current password", "Your current password is wrong.")(page);
+  await release();
+  let sent;
+  release = await intercept(page, call, (route) => {
+    sent = route.request().postDataJSON();
+    return route.continue();
+  });
+  await field(page, "Current password").fill(who.password);
+  await send();
+  await says(page, "Password changed. Your other devices were signed out.");
+  assert.deepEqual([sent.current_password, sent.password], [who.password, "battery staple"]);
+  await release();
+});
+
+test("a code that is missing is asked for in the dialog, and sent", async () => {
+  const { page, call, send } = await openForm(account, "change password");
+  await intercept(page, call, (route, count) =>
+    count === 1 ? route.fulfill(refusal("reauth_nonce_missing")) : route.continue(),
+  );
+  await send();
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  await dialog.getByText("Error: Enter the code.").waitFor();
+  assert.equal(await field(dialog, "Code").getAttribute("aria-invalid"), "true");
+  await dialog.getByText("We sent a code to").waitFor();
+});
+
+test("calls that ask for the second step get a dialog; whoever closes it has changed nothing", async () => {
+  const { page, who } = await enterWithApp(account);
+  // Where something is not saved yet, the browser asks before it leaves.
+  page.on("dialog", (asked) => asked.accept());
+  const names = Object.keys(forms).filter((name) => forms[name].path);
+  for (const name of names) {
+    const { path, call, button, values } = forms[name];
+    await page.goto(account.url + path);
+    const release = await refuse(page, call, "insufficient_aal", { status: 403 });
+    for (const [label, value] of Object.entries(values({ who }))) await field(page, label).fill(value);
+    await page.getByRole("button", { name: button, exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+    await dialog.getByText("Confirm with your second step to continue.").waitFor();
+    await field(dialog, "Code from your authenticator app").waitFor();
+    await page.keyboard.press("Escape");
+    await inBanner("Nothing was changed.")(page);
+    assert.equal(await release(), 1, name);
+  }
+  assert.ok(names.length >= 6, names.join());
+});
+
+test("a session that is no more leads to the sign-in page, and back", async () => {
+  const { page, who, call, send } = await openForm(account, "change password");
+  const codes = [
+    ["user_not_found", 404],
+    ["session_not_found", 403],
+    ["session_expired", 401],
+    ["refresh_token_not_found", 400],
+    ["refresh_token_already_used", 400],
+    ["bad_jwt", 403],
+    ["no_authorization", 401],
+  ];
+  for (const [code, status] of codes) {
+    const release = await refuse(page, call, code, { status });
+    await send();
+    await atSignIn(page);
+    await release();
+    await signIn(page, who);
+    await heading(page, "Change your password");
+  }
+});
+
+test("the same when a page cannot be loaded for it, and at the second step", async () => {
+  const { page } = await account.enter();
+  await refuse(page, ["GET", /\/auth\/v1\/user$/], "session_expired", { status: 401 });
+  await page.goto(`${account.url}/account/email`);
+  await atSignIn(page);
+
+  const step = await openForm(account, "second step");
+  await refuse(step.page, step.call, "session_not_found", { status: 403 });
+  await step.send();
+  await heading(step.page, "Sign in");
+  await says(step.page, "You've been signed out. Please sign in again.");
+  assert.equal(new URL(step.page.url()).searchParams.get("reason"), "expired");
+});
+
+test("a reset whose session is over needs another link", async () => {
+  const { page, call, send } = await openForm(account, "reset password");
+  await refuse(page, call, "session_not_found", { status: 403 });
+  await send();
+  await heading(page, "This page needs a reset link.");
+});
+
+test("a link says what became of it", async () => {
+  const call = ["POST", /\/auth\/v1\/verify/];
+  const path = "/confirm?token_hash=abc&type=signup";
+  const outcomes = [
+    ["otp_expired", onPage("This link no longer works", "This link has expired or was already used.")],
+    ["user_banned", banned],
+    ["over_request_rate_limit", tooMany],
+    ["unexpected_failure", serverTrouble, { status: 500 }],
+  ];
+  for (const [code, stands, more] of outcomes) {
+    const page = await account.visit(path);
+    await refuse(page, call, code, more);
+    await page.getByRole("button", { name: "Confirm e-mail" }).click();
+    await stands(page);
+    assert.match(await page.title(), /^Error: /, code);
+    await page.context().close();
+  }
+});
+
+test("whoever comes back from elsewhere learns why it did not work out", async () => {
+  const unfinished = "Sign-in didn't finish";
+  const startAgain = "Sign-in didn't finish. Please start again.";
+  const otherBrowser = "Open the link in the browser where you started, or request a new one.";
+  const organisation =
+    "Your organisation's sign-in didn't finish. Start again or contact your administrator.";
+  const texts = {
+    provider_disabled: "Signing in with this provider isn't available.",
+    oauth_provider_not_supported: "Signing in with this provider isn't available.",
+    bad_oauth_state: startAgain,
+    bad_oauth_callback: startAgain,
+    oauth_invalid_state: startAgain,
+    oauth_client_state_not_found: startAgain,
+    oauth_client_state_expired: startAgain,
+    provider_email_needs_verification:
+      "Check your mail: this provider hasn't confirmed this address, so we sent you a link.",
+    identity_already_exists: "That account is already connected to another user.",
+    flow_state_not_found: otherBrowser,
+    flow_state_expired: otherBrowser,
+    flow_state_already_used: otherBrowser,
+    bad_code_verifier: otherBrowser,
+    pkce_code_verifier_not_found: otherBrowser,
+    invite_not_found: "This invitation is no longer valid.",
+    saml_relay_state_expired: organisation,
+    saml_relay_state_not_found: organisation,
+    saml_assertion_no_email: organisation,
+    saml_assertion_no_user_id: organisation,
+    signup_disabled: "This way of signing in is turned off.",
+    unexpected_failure: "The server took too long or had a problem. Please try again.",
+  };
+  const page = await account.visit("/signed-out");
+  for (const [code, text] of Object.entries(texts)) {
+    // Both parts of an address may say it, and neither keeps it.
+    const mark = code.startsWith("saml") ? "#" : "?";
+    await page.goto("about:blank");
+    await page.goto(
+      `${account.url}/callback${mark}error=server_error&error_code=${code}&error_description=x`,
+    );
+    await onPage(unfinished, text)(page);
+    assert.equal(page.url(), `${account.url}/callback`);
+    await page.getByRole("link", { name: "Back to sign-in" }).waitFor();
+  }
+  await page.goto("about:blank");
+  await page.goto(`${account.url}/callback?error=access_denied&error_code=user_banned`);
+  await banned(page);
+  await page.goto("about:blank");
+  await page.goto(`${account.url}/callback#error=access_denied&error_code=otp_expired`);
+  await onPage("This link no longer works", "This link has expired or was already used.")(page);
+});
