@@ -123,6 +123,13 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     if !has_debian_postgres() || find("psql").is_none() {
         missing.extend(["postgresql-15", "postgresql-client-15"]);
     }
+    // Clients of the S3 protocol.
+    if find("rclone").is_none() {
+        missing.push("rclone");
+    }
+    if !Path::new("/usr/share/doc/python3-venv").exists() {
+        missing.push("python3-venv");
+    }
     if needs_browser && find(CHROMIUM).is_none() {
         missing.push(CHROMIUM);
     }

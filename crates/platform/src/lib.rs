@@ -29,7 +29,10 @@ pub use bootstrap::{Bootstrap, DefaultDatabase, WELL_KNOWN};
 pub use doctor::{Check, Finding};
 pub use error::PlatformError;
 pub use jobs::{Job, JobState};
-pub use keys::{ApiKeyRequest, GivenKeys, LegacyKeys, StoredApiKey, StoredSigningKey};
+pub use keys::{
+    ApiKeyRequest, GivenKeys, LegacyKeys, S3CredentialRequest, StoredApiKey, StoredS3Credential,
+    StoredSigningKey,
+};
 pub use landing::landing_page;
 pub use platform::{Endpoints, Platform, References};
 pub use projects::{Branch, BranchRequest, CopyMethod, ProjectRequest, ProjectRow};

@@ -31,5 +31,10 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "jobs",
             sql: include_str!("../migrations/0005_jobs.sql"),
         },
+        Migration {
+            version: 6,
+            name: "s3_credentials",
+            sql: include_str!("../migrations/0006_s3_credentials.sql"),
+        },
     ],
 };

@@ -12,6 +12,7 @@ pub(crate) enum Sealed {
     JwtSecret,
     ApiKey,
     SigningKey,
+    S3SecretKey,
 }
 
 impl Sealed {
@@ -23,6 +24,7 @@ impl Sealed {
             Self::JwtSecret => "jwt_secret",
             Self::ApiKey => "api_key",
             Self::SigningKey => "signing_key",
+            Self::S3SecretKey => "s3_secret_key",
         };
         format!("project:{reference}:{what}")
     }

@@ -46,6 +46,11 @@ impl Platform {
         let base = self.base_url(&row);
         let legacy = self.legacy_keys(project).await?;
         let database = self.database_url(project).await?;
+        let s3 = self.list_s3_credentials(project).await?;
+        let (access_key, secret_key) = match s3.into_iter().next() {
+            Some(first) => (first.access_key, first.secret_key.expose().to_owned()),
+            None => Default::default(),
+        };
         let LegacyKeys {
             jwt_secret,
             anon,
@@ -56,6 +61,7 @@ impl Platform {
             ("API_URL", base.clone()),
             ("REST_URL", format!("{base}/rest/v1")),
             ("FUNCTIONS_URL", format!("{base}/functions/v1")),
+            ("STORAGE_S3_URL", format!("{base}/storage/v1/s3")),
             ("DB_URL", database.expose().to_owned()),
             ("STUDIO_URL", self.endpoints().api_url.clone()),
             (
@@ -69,9 +75,21 @@ impl Platform {
             ("ANON_KEY", anon.expose().to_owned()),
             ("SERVICE_ROLE_KEY", service_role.expose().to_owned()),
             ("JWT_SECRET", jwt_secret.expose().to_owned()),
+            ("S3_PROTOCOL_ACCESS_KEY_ID", access_key),
+            ("S3_PROTOCOL_ACCESS_KEY_SECRET", secret_key),
+            ("S3_PROTOCOL_REGION", self.s3_region(project).await),
             ("PLINTH_REF", row.reference.to_string()),
             ("CONSOLE_URL", self.endpoints().api_url.clone()),
         ]))
+    }
+
+    /// The region that S3 clients name. A project that is not served has the usual one.
+    async fn s3_region(&self, project: &ProjectName) -> String {
+        let region = "plinth.storage.s3_protocol.region";
+        match self.registry().get(project).await {
+            Ok(project) => project.settings().current().text(region).to_owned(),
+            Err(_) => plinth_settings::Settings::default().text(region).to_owned(),
+        }
     }
 
     /// Where the project's services are mounted.

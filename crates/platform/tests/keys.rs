@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use plinth_platform::{ApiKeyRequest, GivenKeys};
+use plinth_platform::{ApiKeyRequest, GivenKeys, PlatformError, S3CredentialRequest};
 use plinth_project::{CallerError, ProjectName};
 use plinth_token::{ApiKeyKind, KeyStatus, Secret, TokenError};
 use serde_json::json;
@@ -346,4 +346,86 @@ async fn a_rotation_that_fails_half_way_leaves_the_old_key() {
         };
         assert_eq!(facts(&after), facts(&before), "{half}");
     }
+}
+
+#[tokio::test]
+async fn every_project_starts_with_a_pair_for_s3_clients_and_may_have_fifty() {
+    let app = TestPlatform::start().await;
+    let name = app.project("shop").await;
+    let first = app
+        .platform
+        .list_s3_credentials(&name)
+        .await
+        .expect("pairs");
+    let [first] = first.as_slice() else {
+        panic!("{} pairs", first.len());
+    };
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(first.access_key.len() == 32 && is_hex(&first.access_key));
+    assert!(first.secret_key.expose().len() == 64 && is_hex(first.secret_key.expose()));
+    let status = app.platform.status(&name).await.expect("a status");
+    assert_eq!(
+        status.get("S3_PROTOCOL_ACCESS_KEY_ID"),
+        Some(first.access_key.as_str())
+    );
+    let shown = status.get("S3_PROTOCOL_ACCESS_KEY_SECRET");
+    assert_eq!(shown, Some(first.secret_key.expose()));
+    assert_eq!(status.get("S3_PROTOCOL_REGION"), Some("local"));
+    assert!(
+        status
+            .get("STORAGE_S3_URL")
+            .is_some_and(|url| url.ends_with("/storage/v1/s3"))
+    );
+
+    let request = |claims: serde_json::Value| S3CredentialRequest {
+        description: "backup".to_owned(),
+        claims: claims.as_object().cloned().expect("an object"),
+    };
+    let user = request(json!({ "role": "authenticated", "sub": "u1", "exp": 1 }));
+    let made = app
+        .platform
+        .create_s3_credential(&name, &user)
+        .await
+        .expect("a pair");
+    refresh(&app, &name).await;
+    let keys = app.open(&name).await.keys();
+    let pair = &keys.s3.pairs[&made.access_key];
+    assert_eq!(
+        (&*pair.role, pair.sub.as_deref()),
+        ("authenticated", Some("u1"))
+    );
+    assert!(!pair.claims.contains("exp"));
+    assert_eq!(
+        keys.s3.pairs[&first.access_key].role.as_ref(),
+        "service_role"
+    );
+
+    for _ in 2..50 {
+        let pair = request(json!({}));
+        app.platform
+            .create_s3_credential(&name, &pair)
+            .await
+            .expect("a pair");
+    }
+    let one_more = app
+        .platform
+        .create_s3_credential(&name, &request(json!({})))
+        .await;
+    assert!(matches!(one_more, Err(PlatformError::Invalid(_))));
+
+    app.platform
+        .delete_s3_credential(&name, made.id)
+        .await
+        .expect("gone");
+    refresh(&app, &name).await;
+    assert!(
+        !app.open(&name)
+            .await
+            .keys()
+            .s3
+            .pairs
+            .contains_key(&made.access_key)
+    );
+    let again = app.platform.delete_s3_credential(&name, made.id).await;
+    assert!(matches!(again, Err(PlatformError::NotFound(_))));
 }

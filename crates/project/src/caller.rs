@@ -11,7 +11,7 @@ use plinth_token::{
     ANON_ROLE, ClaimRules, TokenError, VerifiedToken, claims_of_role, credential_hash,
 };
 
-use crate::{ApiKey, Project, ProjectKeys};
+use crate::{ApiKey, Project, ProjectKeys, S3Pair};
 
 /// Whoever sent the request, with the role and the claims that Postgres is told.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub enum Proof {
     ApiKey(Arc<ApiKey>),
     /// A signed token: a user's access token or a legacy key.
     Token(VerifiedToken),
+    /// A signature made with the secret key of a pair.
+    S3(Arc<S3Pair>),
     /// Nothing, where a service admits that.
     Nothing,
 }
@@ -158,6 +160,15 @@ impl Caller {
         Self::anonymous(role)
     }
 
+    /// Whoever signed a request with this pair; that the signature is good is to be settled before.
+    pub fn from_s3_pair(pair: Arc<S3Pair>) -> Self {
+        Self {
+            role: pair.role.clone(),
+            claims: pair.claims.clone(),
+            proof: Proof::S3(pair),
+        }
+    }
+
     fn from_api_key(key: Arc<ApiKey>) -> Self {
         Self {
             role: key.role.clone(),
@@ -200,6 +211,15 @@ impl Caller {
     pub fn token(&self) -> Option<&VerifiedToken> {
         match &self.proof {
             Proof::Token(token) => Some(token),
+            Proof::ApiKey(_) | Proof::S3(_) | Proof::Nothing => None,
+        }
+    }
+
+    /// In whose name the caller acts, if in anybody's.
+    pub fn sub(&self) -> Option<&str> {
+        match &self.proof {
+            Proof::Token(token) => token.sub(),
+            Proof::S3(pair) => pair.sub.as_deref(),
             Proof::ApiKey(_) | Proof::Nothing => None,
         }
     }

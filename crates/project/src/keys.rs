@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use plinth_token::{ApiKeyKind, InstanceKey, KeySet, Secret};
+use plinth_token::{ApiKeyKind, InstanceKey, KeySet, SERVICE_ROLE, Secret};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 /// All keys of one project. Immutable; replaced as a whole when one of them changes.
@@ -16,6 +17,8 @@ pub struct ProjectKeys {
     pub disabled_legacy: Vec<String>,
     /// Signs links to files, and nothing else: a link must never pass for a token.
     pub url_signing: KeySet,
+    /// What S3 clients sign their requests with.
+    pub s3: S3Keys,
 }
 
 impl ProjectKeys {
@@ -26,6 +29,7 @@ impl ProjectKeys {
             api_keys: HashMap::new(),
             disabled_legacy: Vec::new(),
             url_signing: url_signing_keys(&InstanceKey::generate().to_text()),
+            s3: S3Keys::default(),
         }
     }
 }
@@ -66,6 +70,49 @@ impl ApiKey {
             role: role.into(),
             claims: plinth_token::claims_of_role(role).into(),
             valid_until: None,
+        }
+    }
+}
+
+/// What S3 clients sign their requests with.
+#[derive(Debug, Clone, Default)]
+pub struct S3Keys {
+    /// Pairs that operators made, by their access key.
+    pub pairs: HashMap<String, Arc<S3Pair>>,
+    /// The project's public keys: requests signed with one of them come with a user's token.
+    pub session_secrets: Vec<Secret>,
+}
+
+/// A pair of an access key and a secret key, with what Postgres is told of who uses it.
+#[derive(Debug, Clone)]
+pub struct S3Pair {
+    /// Its row in the platform's tables.
+    pub id: Uuid,
+    /// Signs; never sent.
+    pub secret_key: Secret,
+    /// The Postgres role.
+    pub role: Arc<str>,
+    /// Whose name it acts in, if in anybody's.
+    pub sub: Option<String>,
+    /// The claims, as JSON text.
+    pub claims: Arc<str>,
+}
+
+impl S3Pair {
+    /// A pair that acts with these claims. Without a role among them it may do everything.
+    pub fn new(id: Uuid, secret_key: Secret, mut claims: Map<String, Value>) -> Self {
+        let text = |claims: &Map<String, Value>, name: &str| {
+            let text = claims.get(name)?.as_str()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let role = text(&claims, "role").unwrap_or_else(|| SERVICE_ROLE.to_owned());
+        claims.insert("role".to_owned(), role.as_str().into());
+        Self {
+            id,
+            secret_key,
+            sub: text(&claims, "sub"),
+            role: role.into(),
+            claims: Value::Object(claims).to_string().into(),
         }
     }
 }

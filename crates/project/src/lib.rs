@@ -33,7 +33,7 @@ pub use database::{
     ServiceConnection, ServiceTransaction,
 };
 pub use extract::MaybeCaller;
-pub use keys::{ApiKey, ProjectKeys, url_signing_keys};
+pub use keys::{ApiKey, ProjectKeys, S3Keys, S3Pair, url_signing_keys};
 pub use logins::{LoginKind, Logins};
 pub use not_served::NotServed;
 pub use pages::{CONSOLE, account_pages_url};

@@ -26,6 +26,10 @@ pub struct StorageConfig {
     pub(crate) empty_bucket_max: i64,
     /// Seconds that shared caches may keep a file.
     pub(crate) s_maxage: i64,
+    /// Whether S3 clients are served.
+    pub(crate) has_s3: bool,
+    /// The region that S3 clients name.
+    pub(crate) s3_region: String,
     /// Longest statement.
     pub(crate) statement_timeout: Duration,
     /// Images that are made smaller on the way out.
@@ -58,6 +62,10 @@ impl FromSettings for StorageConfig {
             url_signing_key: settings.secret("plinth.storage.url_signing_key").cloned(),
             empty_bucket_max: settings.integer("plinth.storage.empty_bucket_max"),
             s_maxage: settings.integer("plinth.storage.s_maxage"),
+            has_s3: settings.bool("storage.s3_protocol.enabled"),
+            s3_region: settings
+                .text("plinth.storage.s3_protocol.region")
+                .to_owned(),
             statement_timeout: settings.duration("plinth.storage.statement_timeout"),
             images: ImagesConfig {
                 is_enabled: settings.bool("storage.image_transformation.enabled"),

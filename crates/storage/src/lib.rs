@@ -14,6 +14,7 @@ mod objects;
 mod request;
 mod response;
 mod routes;
+mod s3;
 pub mod schema;
 mod seed;
 mod service;

@@ -61,5 +61,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "resumable_uploads",
             sql: include_str!("../migrations/0011_resumable_uploads.sql"),
         },
+        Migration {
+            version: 12,
+            name: "multipart_parts",
+            sql: include_str!("../migrations/0012_multipart_parts.sql"),
+        },
     ],
 };

@@ -21,7 +21,7 @@ use crate::{
     images::{self, Studio, StudioConfig},
     objects,
     request::{Access, BucketAction, Context, ObjectAction, Route, closing},
-    tus,
+    s3, tus,
 };
 
 /// The storage service. Cheap to clone.
@@ -138,6 +138,15 @@ async fn respond(
     };
     let blobs = service.blobs(&project);
     let tasks = service.tasks();
+    if route == Route::S3 {
+        let scene = s3::Scene {
+            project,
+            config,
+            blobs,
+            tasks,
+        };
+        return s3::serve(scene, parts, body).await;
+    }
     let operation = operation(&route, &parts);
     let context = Context::new(project, config, blobs, parts, operation, tasks);
     let context = Arc::new(context);

@@ -164,6 +164,12 @@ async function readStatus(cli) {
       anon: status.ANON_KEY,
       serviceRole: status.SERVICE_ROLE_KEY,
     },
+    s3: {
+      endpoint: status.STORAGE_S3_URL,
+      region: status.S3_PROTOCOL_REGION,
+      accessKeyId: status.S3_PROTOCOL_ACCESS_KEY_ID,
+      secretAccessKey: status.S3_PROTOCOL_ACCESS_KEY_SECRET,
+    },
   };
 }
 

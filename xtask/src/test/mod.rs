@@ -138,8 +138,9 @@ fn suite_step(folder: PathBuf, built: &OnceCell<Artifacts>) -> Step<'_> {
         }
         test_in_javascript(&folder, built)
     });
-    // Suites that open Chromium, and use what supports the ones before them.
+    // Suites that use programs of the system, and what supports the suites before them.
     let (is_wide, shared): (bool, &[&str]) = match name.as_str() {
+        JS_CLIENTS => (true, &[]),
         BROWSER => (true, &[JS_CLIENTS]),
         ssr::SUITE => (true, &[JS_CLIENTS, BROWSER]),
         _ => (false, &[]),

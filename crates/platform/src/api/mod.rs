@@ -15,6 +15,7 @@ mod operator;
 mod outlive;
 mod projects;
 mod rate_limit;
+mod s3_credentials;
 mod signing_keys;
 mod status;
 mod tokens;
@@ -134,6 +135,14 @@ fn own() -> Router<Platform> {
             get(databases::history).post(databases::apply_file),
         )
         .route("/projects/{ref}/seed", post(databases::seed))
+        .route(
+            "/projects/{ref}/storage/credentials",
+            get(s3_credentials::list).post(s3_credentials::create),
+        )
+        .route(
+            "/projects/{ref}/storage/credentials/{id}",
+            delete(s3_credentials::delete),
+        )
         .route(
             "/projects/{ref}/mailbox",
             get(mailbox::list).delete(mailbox::clear),

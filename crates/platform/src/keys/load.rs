@@ -2,12 +2,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use plinth_project::{ApiKey, ProjectKeys, ProjectKind, ProjectRef, url_signing_keys};
+use plinth_project::{ApiKey, ProjectKeys, ProjectKind, ProjectRef, S3Keys, url_signing_keys};
 use plinth_token::{ApiKeyKind, InstanceKey, KeySet, KeyStatus, Secret, credential_hash};
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
-use super::{GivenKeys, LegacyKeys, api_keys, legacy, signing_keys};
+use super::{GivenKeys, LegacyKeys, api_keys, legacy, s3_credentials, signing_keys};
 use crate::PlatformError;
 
 pub(crate) async fn load_keys(
@@ -23,10 +23,23 @@ pub(crate) async fn load_keys(
     let keyset = build_keyset(&legacy, signing, given)?;
 
     let mut by_hash = HashMap::new();
+    let mut s3 = S3Keys::default();
+    if legacy.enabled {
+        s3.session_secrets.push(legacy.anon.clone());
+    }
+    s3.session_secrets
+        .extend(given.and_then(|given| given.publishable_key.clone()));
     for key in api_keys::list(client, instance_key, reference).await? {
+        if key.kind == ApiKeyKind::Publishable && key.revoked_at.is_none() {
+            s3.session_secrets.push(key.value.clone());
+        }
         let mut entry = ApiKey::new(key.id, &key.name, key.kind);
         entry.valid_until = key.revoked_at.map(|at| at.unix_timestamp());
         by_hash.insert(key.hash, Arc::new(entry));
+    }
+    for credential in s3_credentials::list(client, instance_key, reference).await? {
+        let (access_key, pair) = credential.into_pair();
+        s3.pairs.insert(access_key, Arc::new(pair));
     }
     if let Some(given) = given {
         accept_given(&mut by_hash, given, legacy.enabled);
@@ -42,6 +55,7 @@ pub(crate) async fn load_keys(
         api_keys: by_hash,
         disabled_legacy,
         url_signing: url_signing_keys(&instance_key.derive(&format!("storage_url:{reference}"))),
+        s3,
     })
 }
 

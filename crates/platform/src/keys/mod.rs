@@ -1,10 +1,11 @@
-//! A project's keys: opaque API keys, signing keys, and the legacy pair that is derived from the
+//! A project's keys: opaque API keys, signing keys, pairs for S3 clients, and the legacy pair that is derived from the
 //! project's shared secret (console contract §2.4.2).
 
 mod api_keys;
 mod given;
 mod legacy;
 mod load;
+mod s3_credentials;
 mod signing_keys;
 
 use plinth_project::ProjectRef;
@@ -16,6 +17,7 @@ use crate::PlatformError;
 pub use api_keys::{ApiKeyRequest, StoredApiKey};
 pub use given::GivenKeys;
 pub use legacy::LegacyKeys;
+pub use s3_credentials::{S3CredentialRequest, StoredS3Credential};
 pub use signing_keys::StoredSigningKey;
 
 pub(crate) use load::load_keys;
@@ -23,8 +25,8 @@ pub(crate) use load::load_keys;
 /// The name of the keys that every project starts with.
 pub(crate) const FIRST_KEY_NAME: &str = "default";
 
-/// What a new project has: one publishable and one secret key, a key that signs, and one that
-/// waits, so that others have cached it before a rotation puts it to use.
+/// What a new project has: one publishable and one secret key, a pair for S3 clients, a key that
+/// signs, and one that waits, so that others have cached it before a rotation puts it to use.
 pub(crate) async fn insert_first_keys(
     instance_key: &InstanceKey,
     transaction: &Transaction<'_>,
@@ -41,5 +43,5 @@ pub(crate) async fn insert_first_keys(
     for status in [KeyStatus::InUse, KeyStatus::Standby] {
         signing_keys::insert_generated(instance_key, transaction, reference, status).await?;
     }
-    Ok(())
+    s3_credentials::insert_first(instance_key, transaction, reference).await
 }

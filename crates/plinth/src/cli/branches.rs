@@ -25,7 +25,7 @@ const COLUMNS: &[(&str, &str)] = &[
 ];
 
 /// What an application needs to use the branch.
-const STATUS: [&str; 7] = [
+const STATUS: [&str; 10] = [
     "PLINTH_REF",
     "API_URL",
     "DB_URL",
@@ -33,6 +33,9 @@ const STATUS: [&str; 7] = [
     "SECRET_KEY",
     "ANON_KEY",
     "SERVICE_ROLE_KEY",
+    "STORAGE_S3_URL",
+    "S3_PROTOCOL_ACCESS_KEY_ID",
+    "S3_PROTOCOL_ACCESS_KEY_SECRET",
 ];
 
 /// How often a job is asked about: at first often, for most are short, then within what a token

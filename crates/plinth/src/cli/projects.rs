@@ -112,6 +112,9 @@ pub(super) async fn show(client: &Client, global: &Global, reference: &str, name
         "SECRET_KEY",
         "ANON_KEY",
         "SERVICE_ROLE_KEY",
+        "STORAGE_S3_URL",
+        "S3_PROTOCOL_ACCESS_KEY_ID",
+        "S3_PROTOCOL_ACCESS_KEY_SECRET",
     ] {
         pairs.push((key.to_owned(), text(&status, key)));
     }

@@ -70,7 +70,12 @@ fn expect_a_useful_banner(instance: &Instance<'_>) {
         assert!(banner.contains(part), "no {part:?} in {banner}");
     }
     // What is no terminal tends to be kept.
-    for secret in ["SECRET_KEY", "SERVICE_ROLE_KEY", "JWT_SECRET"] {
+    for secret in [
+        "SECRET_KEY",
+        "SERVICE_ROLE_KEY",
+        "JWT_SECRET",
+        "S3_PROTOCOL_ACCESS_KEY_SECRET",
+    ] {
         assert!(
             !banner.contains(instance.value(secret)),
             "{secret} is shown in {banner}"
@@ -100,6 +105,10 @@ fn expect_every_form_of_status(instance: &Instance<'_>) {
         "STUDIO_URL",
         "CONSOLE_URL",
         "PLINTH_REF",
+        "STORAGE_S3_URL",
+        "S3_PROTOCOL_ACCESS_KEY_ID",
+        "S3_PROTOCOL_ACCESS_KEY_SECRET",
+        "S3_PROTOCOL_REGION",
     ] {
         assert!(!instance.value(name).is_empty(), "{name} is empty");
     }

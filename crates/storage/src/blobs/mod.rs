@@ -63,6 +63,14 @@ impl Blobs {
         }
     }
 
+    /// A blob with the bytes of several, in their order; how many there are, or `None` if one of
+    /// them is missing.
+    pub(crate) async fn join(&self, parts: &[Version], to: &Version) -> io::Result<Option<u64>> {
+        match self {
+            Self::Local(local) => local.join(parts, to).await,
+        }
+    }
+
     /// Removes what was left half-written so long ago that nobody writes it any more.
     pub(crate) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
         match self {

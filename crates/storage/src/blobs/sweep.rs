@@ -61,7 +61,11 @@ struct Batch {
 async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
     const DUE: &str = "
         select g.version,
-            exists (select from storage.objects o where o.version = g.version::text) as is_needed
+            exists (select from storage.objects o where o.version = g.version::text)
+            or exists (
+                select from storage.s3_multipart_uploads_parts p
+                where p.version = g.version::text
+            ) as is_needed
         from plinth.blob_gc g
         where g.not_before <= now()
         order by g.not_before
@@ -109,4 +113,48 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
 
 fn warn(error: io::Error) {
     tracing::warn!(%error, "bytes that nobody needs could not be removed: {error}");
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use plinth_db::PoolConfig;
+    use plinth_testkit::TestDatabase;
+
+    use super::*;
+    use crate::blobs::LocalBlobs;
+
+    #[tokio::test]
+    async fn bytes_of_an_upload_under_way_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let blobs = Blobs::Local(LocalBlobs::new(folder.path().to_owned(), false));
+        let (kept, unneeded) = (Version::generate(), Version::generate());
+        for version in [&kept, &unneeded] {
+            let mut writer = blobs.create(version).await.expect("a writer");
+            writer.write(Bytes::from_static(b"x")).await.expect("taken");
+            writer.finish().await.expect("settled");
+        }
+        let database = TestDatabase::create().await;
+        let sql = format!(
+            "insert into storage.buckets (id, name) values ('b', 'b');
+             insert into storage.s3_multipart_uploads
+                 (id, upload_signature, bucket_id, key, version)
+             values ('u', 's', 'b', 'k', 'v');
+             insert into storage.s3_multipart_uploads_parts
+                 (upload_id, part_number, bucket_id, key, etag, version)
+             values ('u', 1, 'b', 'k', 'e', '{kept}');
+             insert into plinth.blob_gc (version, not_before)
+             values ('{kept}', now()), ('{unneeded}', now())"
+        );
+        let admin = database.admin().await;
+        admin.batch_execute(&sql).await.expect("an upload");
+        let db = ProjectDb::alone(database.target().clone(), PoolConfig::default());
+
+        let removed = sweep(&db, &blobs).await.expect("swept");
+
+        assert_eq!(removed, 1);
+        let is_there = async |version| blobs.read(version, 0..1).await.expect("read").is_some();
+        assert!(is_there(&kept).await);
+        assert!(!is_there(&unneeded).await);
+    }
 }

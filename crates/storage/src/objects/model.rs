@@ -78,6 +78,14 @@ pub(crate) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
+    /// Of a row that was read in part.
+    pub(crate) fn new(metadata: Option<&'a Value>, updated_at: Option<OffsetDateTime>) -> Self {
+        Self {
+            metadata,
+            updated_at,
+        }
+    }
+
     pub(crate) fn size(&self) -> Option<u64> {
         let number = |name| match self.value(name)? {
             Value::Number(number) => number.as_u64(),

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What JavaScript's `encodeURIComponent` leaves as it is.
-const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+pub(crate) const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
@@ -145,7 +145,7 @@ fn cache_control(context: &Context, stored: &str) -> String {
 }
 
 /// Nobody's page is shown in our origin.
-fn shown_type(content_type: &str) -> &str {
+pub(crate) fn shown_type(content_type: &str) -> &str {
     match content_type.to_ascii_lowercase().contains("text/html") {
         true => "text/plain",
         false => content_type,
@@ -153,7 +153,7 @@ fn shown_type(content_type: &str) -> &str {
 }
 
 /// Types other than HTML that browsers run scripts of.
-fn can_run_script(content_type: &str) -> bool {
+pub(crate) fn can_run_script(content_type: &str) -> bool {
     let essence = essence(content_type).to_ascii_lowercase();
     essence.ends_with("/xml") || essence.ends_with("+xml")
 }

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Consoles make an empty folder with an object of this name: it has no bytes.
-const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
+pub(crate) const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
 
 /// `POST /object/{bucket}/{key}`
 pub(crate) async fn create(

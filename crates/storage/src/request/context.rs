@@ -44,14 +44,39 @@ impl Context {
         operation: &'static str,
         tasks: TaskTracker,
     ) -> Self {
-        let now = OffsetDateTime::now_utc();
-        let caller = caller_of(&project, &parts, now.unix_timestamp());
+        let now = OffsetDateTime::now_utc().unix_timestamp();
+        let caller = caller_of(&project, &parts, now);
+        Self::with(project, config, blobs, parts, operation, tasks, caller)
+    }
+
+    /// For a protocol that finds out itself who calls.
+    pub(crate) fn of_caller(
+        project: Project,
+        config: Arc<StorageConfig>,
+        blobs: Blobs,
+        parts: Parts,
+        operation: &'static str,
+        tasks: TaskTracker,
+        caller: Caller,
+    ) -> Self {
+        Self::with(project, config, blobs, parts, operation, tasks, Ok(caller))
+    }
+
+    fn with(
+        project: Project,
+        config: Arc<StorageConfig>,
+        blobs: Blobs,
+        parts: Parts,
+        operation: &'static str,
+        tasks: TaskTracker,
+        caller: Result<Caller, CallerError>,
+    ) -> Self {
         Self {
             project,
             config,
             blobs,
             parts,
-            now,
+            now: OffsetDateTime::now_utc(),
             caller,
             service_role: Caller::of_service(SERVICE_ROLE),
             operation,
@@ -105,8 +130,8 @@ impl Context {
 
     /// Who will own what the caller writes.
     pub(crate) fn owner(&self) -> Option<&str> {
-        let token = self.maybe_caller()?.token()?;
-        token.sub().filter(|sub| !sub.is_empty())
+        let sub = self.maybe_caller()?.sub();
+        sub.filter(|sub| !sub.is_empty())
     }
 
     /// Work with the caller's rights.
@@ -121,7 +146,7 @@ impl Context {
 
     fn work_as<'a>(&'a self, caller: &'a Caller) -> AsCaller<'a> {
         let timeout = self.config.statement_timeout.as_millis().to_string();
-        let sub = caller.token().and_then(|token| token.sub());
+        let sub = caller.sub();
         self.project
             .db
             .as_caller(caller)
@@ -163,16 +188,27 @@ fn caller_of(project: &Project, parts: &Parts, now: i64) -> Result<Caller, Calle
         (_, Some(credentials)) => credentials.caller(),
         (_, None) => Err(CallerError::Missing),
     };
-    // A link to one file is nobody's identity.
-    let is_link = |caller: &Caller| {
-        caller
-            .token()
-            .is_some_and(|token| token.claims().contains_key("url"))
-    };
-    caller.and_then(|caller| match is_link(&caller) {
+    caller.and_then(refuse_link)
+}
+
+/// A link to one file is nobody's identity.
+fn refuse_link(caller: Caller) -> Result<Caller, CallerError> {
+    let claims = caller.token().map(|token| token.claims());
+    match claims.is_some_and(|claims| claims.contains_key("url")) {
         true => Err(CallerError::Missing),
         false => Ok(caller),
-    })
+    }
+}
+
+/// Whoever shows a token in a way of another protocol.
+pub(crate) fn caller_of_token(
+    project: &Project,
+    token: &str,
+    now: i64,
+) -> Result<Caller, StorageError> {
+    Credentials::read_bearer(project, token, now)
+        .and_then(refuse_link)
+        .map_err(|error| refuse_caller(&error))
 }
 
 fn refuse_caller(error: &CallerError) -> StorageError {

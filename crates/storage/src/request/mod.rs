@@ -8,10 +8,10 @@ mod names;
 mod robots;
 mod route;
 
-pub(crate) use context::{Context, aborted, closing, read_fields, read_small};
+pub(crate) use context::{Context, aborted, caller_of_token, closing, read_fields, read_small};
 pub(crate) use fields::{Fields, MAX_JSON_BYTES};
 pub(crate) use file_size::parse_file_size;
 pub(crate) use mime::{check_allowed, check_type, essence};
 pub(crate) use names::{check_bucket, check_key, check_new_bucket};
 pub(crate) use robots::check_robots_tag;
-pub(crate) use route::{Access, BucketAction, ObjectAction, Place, Route};
+pub(crate) use route::{Access, BucketAction, ObjectAction, Place, Route, decode};

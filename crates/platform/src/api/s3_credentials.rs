@@ -1,0 +1,86 @@
+//! `/platform/projects/{ref}/storage/credentials` (console contract §2.8, storage contract §6.1).
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::{
+    Operator,
+    api_keys::rfc3339,
+    body::{Body, Segments},
+};
+use crate::{Platform, PlatformError, S3CredentialRequest};
+
+/// `GET …/storage/credentials`: without their secrets.
+pub(super) async fn list(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<Vec<Value>>, PlatformError> {
+    let project = operator.named(&platform, &text)?;
+    let credentials = platform.list_s3_credentials(&project).await?;
+    let bodies = credentials.iter().map(|credential| {
+        json!({
+            "id": credential.id,
+            "description": credential.description,
+            "access_key": credential.access_key,
+            "created_at": rfc3339(credential.created_at),
+        })
+    });
+    Ok(Json(bodies.collect()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct CreateBody {
+    description: String,
+    #[serde(default)]
+    claims: Map<String, Value>,
+}
+
+/// `POST …/storage/credentials`: the only answer that shows the secret.
+pub(super) async fn create(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Body(body): Body<CreateBody>,
+) -> Result<(StatusCode, Json<Value>), PlatformError> {
+    let project = operator.named(&platform, &text)?;
+    let request = S3CredentialRequest {
+        description: body.description,
+        claims: body.claims,
+    };
+    let made = platform.create_s3_credential(&project, &request).await?;
+    let target = platform.reference_of(&project);
+    let details = json!({ "id": made.id, "description": made.description });
+    platform
+        .note(&operator, Some(&target), "s3_credential.create", details)
+        .await;
+    let answer = json!({
+        "id": made.id,
+        "access_key": made.access_key,
+        "secret_key": made.secret_key.expose(),
+        "description": made.description,
+    });
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// `DELETE …/storage/credentials/{id}`: refused from the next request on.
+pub(super) async fn delete(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments((text, id)): Segments<(String, Uuid)>,
+) -> Result<StatusCode, PlatformError> {
+    let project = operator.named(&platform, &text)?;
+    platform.delete_s3_credential(&project, id).await?;
+    let target = platform.reference_of(&project);
+    platform
+        .note(
+            &operator,
+            Some(&target),
+            "s3_credential.delete",
+            json!({ "id": id }),
+        )
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,137 @@
+//! Uploads from a browser's form, on the word of a signed policy.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http::{
+    HeaderMap, StatusCode,
+    header::{CONTENT_TYPE, ETAG},
+    request::Parts,
+};
+use multer::{Field, Multipart};
+use time::OffsetDateTime;
+
+use super::{
+    Scene,
+    authenticate::authenticate_policy,
+    operation::{Operation, Target},
+    policy,
+    put::{About, Terms, etag, store},
+    xml::Xml,
+};
+use crate::{blobs::Source, error::StorageError, objects::respond, request::Place};
+
+const MAX_FIELDS: usize = 100;
+const MAX_FIELD_BYTES: usize = 64 * 1024;
+
+/// `POST /{bucket}`
+pub(super) async fn post(
+    scene: Scene,
+    parts: Parts,
+    body: Body,
+    target: Target,
+) -> Result<Response, StorageError> {
+    let now = OffsetDateTime::now_utc();
+    let mut form = Form::open(&parts.headers, body).await?;
+    let field = |name: &str| form.fields.get(name).cloned();
+    let region = &scene.config.s3_region;
+    let caller = authenticate_policy(&scene.project, region, field, now)?;
+    let policy = form.field("policy")?;
+    let sizes = policy::check(policy, &target.bucket, &form.fields, now)?;
+    let key = form.field("key")?.replace("${filename}", &form.file_name);
+    let place = Place {
+        bucket: target.bucket,
+        key,
+    };
+    let fields = form.fields.iter();
+    let about = About::of_fields(fields.map(|(name, value)| (name.as_str(), value.clone())));
+    let status = form.fields.get("success_action_status").cloned();
+    let context = Arc::new(scene.context(parts, Operation::PostObject, caller));
+    let terms = Terms {
+        may_replace: true,
+        length: None,
+        least: sizes.least,
+        most: sizes.most,
+    };
+    let object = store(&context, place, about, terms, &mut form).await?;
+    let mut response = match status.as_deref() {
+        Some("200") => respond(StatusCode::OK, HeaderMap::new(), Body::empty()),
+        Some("201") => Xml::document("PostResponse", |xml| {
+            xml.text("Location", format!("{}/{}", object.bucket_id, object.name));
+            xml.text("Bucket", &object.bucket_id);
+            xml.text("Key", &object.name);
+            xml.maybe("ETag", object.facts().etag());
+        })
+        .into_response(StatusCode::CREATED),
+        _ => respond(StatusCode::NO_CONTENT, HeaderMap::new(), Body::empty()),
+    };
+    response.headers_mut().insert(ETAG, etag(&object)?);
+    Ok(response)
+}
+
+/// A form that has been read up to its file.
+struct Form {
+    /// By their names in lower case.
+    fields: BTreeMap<String, String>,
+    file_name: String,
+    file: Field<'static>,
+    /// What follows the file is not looked at.
+    _rest: Multipart<'static>,
+}
+
+impl Form {
+    async fn open(headers: &HeaderMap, body: Body) -> Result<Self, StorageError> {
+        let kind = headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok());
+        let boundary = multer::parse_boundary(kind.unwrap_or_default()).map_err(bad_form)?;
+        let mut parts = Multipart::new(body.into_data_stream(), boundary);
+        let mut fields = BTreeMap::new();
+        while let Some(part) = parts.next_field().await.map_err(bad_form)? {
+            let name = part.name().unwrap_or_default().to_ascii_lowercase();
+            if name == "file" {
+                return Ok(Self {
+                    fields,
+                    file_name: part.file_name().unwrap_or_default().to_owned(),
+                    file: part,
+                    _rest: parts,
+                });
+            }
+            let value = read_field(part).await?;
+            if fields.len() == MAX_FIELDS || fields.insert(name, value).is_some() {
+                let message = "The form has a field twice, or too many";
+                return Err(StorageError::invalid_request(message));
+            }
+        }
+        Err(StorageError::invalid_request("The form has no file"))
+    }
+
+    fn field(&self, name: &str) -> Result<&str, StorageError> {
+        let value = self.fields.get(name).map(String::as_str);
+        value.ok_or_else(|| StorageError::invalid_request(format!("The form has no field {name}")))
+    }
+}
+
+impl Source for Form {
+    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+        self.file.chunk().await.map_err(bad_form)
+    }
+}
+
+async fn read_field(mut part: Field<'static>) -> Result<String, StorageError> {
+    let mut text = Vec::new();
+    while let Some(bytes) = part.chunk().await.map_err(bad_form)? {
+        if text.len() + bytes.len() > MAX_FIELD_BYTES {
+            let message = "A field of the form is too large";
+            return Err(StorageError::invalid_request(message));
+        }
+        text.extend_from_slice(&bytes);
+    }
+    String::from_utf8(text)
+        .map_err(|_| StorageError::invalid_request("A field of the form is no text"))
+}
+
+fn bad_form(error: multer::Error) -> StorageError {
+    StorageError::invalid_request(format!("The form cannot be read: {error}"))
+}
