@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use plinth_project::{AsCaller, Caller, CallerError, Credentials, Project};
-use plinth_token::SERVICE_ROLE;
+use plinth_token::{SERVICE_ROLE, TokenError};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 use tokio_util::task::TaskTracker;
@@ -29,6 +29,8 @@ pub(crate) struct Context {
     /// The one time of the request.
     pub(crate) now: OffsetDateTime,
     caller: Result<Caller, CallerError>,
+    /// What the caller showed, as it came.
+    shown: Option<String>,
     service_role: Caller,
     /// What policies can read as `storage.operation()`.
     operation: &'static str,
@@ -46,6 +48,7 @@ impl Context {
     ) -> Self {
         let now = OffsetDateTime::now_utc();
         let caller = caller_of(&project, &parts, now.unix_timestamp());
+        let shown = bearer(&parts).map(str::to_owned);
         Self {
             project,
             config,
@@ -53,6 +56,7 @@ impl Context {
             parts,
             now,
             caller,
+            shown,
             service_role: Caller::of_service(SERVICE_ROLE),
             operation,
             tasks,
@@ -88,6 +92,14 @@ impl Context {
         self.caller.as_ref().map_err(refuse_caller)
     }
 
+    /// The same where a missing token is reported as a bad one.
+    pub(crate) fn caller_by_token(&self) -> Result<&Caller, StorageError> {
+        self.caller.as_ref().map_err(|error| match error {
+            CallerError::Missing => refuse_caller(&CallerError::Token(TokenError::Empty)),
+            error => refuse_caller(error),
+        })
+    }
+
     /// Whoever calls, where nobody need.
     pub(crate) fn maybe_caller(&self) -> Option<&Caller> {
         self.caller.as_ref().ok()
@@ -121,7 +133,9 @@ impl Context {
 
     fn work_as<'a>(&'a self, caller: &'a Caller) -> AsCaller<'a> {
         let timeout = self.config.statement_timeout.as_millis().to_string();
-        let sub = caller.token().and_then(|token| token.sub());
+        let token = caller.token();
+        let sub = token.and_then(|token| token.sub());
+        let shown = self.shown.as_deref().filter(|_| token.is_some());
         self.project
             .db
             .as_caller(caller)
@@ -129,6 +143,7 @@ impl Context {
             .setting("storage.operation", self.operation)
             .setting("storage.allow_delete_query", "true")
             .setting("statement_timeout", timeout)
+            .setting("request.jwt", shown.unwrap_or_default())
             .setting("request.jwt.claim.role", caller.role())
             .setting("request.jwt.claim.sub", sub.unwrap_or_default())
             .setting("request.method", self.parts.method.as_str())
@@ -149,15 +164,15 @@ impl Context {
 /// Upstream takes a token also without the word `Bearer` in front of it.
 fn caller_of(project: &Project, parts: &Parts, now: i64) -> Result<Caller, CallerError> {
     let credentials = parts.extensions.get::<Credentials>();
-    let text = parts
-        .headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    let bare = text
-        .map(str::trim)
-        .filter(|text| !text.is_empty() && !text.contains(' '));
+    let has_scheme = |text: &str| {
+        let scheme = text.split(' ').next().unwrap_or_default();
+        scheme.eq_ignore_ascii_case("bearer")
+    };
+    let bare = authorization(parts).filter(|text| !has_scheme(text));
+    let by_key = credentials.is_some_and(|credentials| credentials.api_key.is_some());
     let caller = match (bare, credentials) {
-        (Some(bare), _) if !bare.eq_ignore_ascii_case("bearer") => {
+        // What is no token of ours may be meant for a proxy, if there is a key as well.
+        (Some(bare), _) if !(by_key && bare.contains(' ')) => {
             Credentials::read_bearer(project, bare, now)
         }
         (_, Some(credentials)) => credentials.caller(),
@@ -165,14 +180,24 @@ fn caller_of(project: &Project, parts: &Parts, now: i64) -> Result<Caller, Calle
     };
     // A link to one file is nobody's identity.
     let is_link = |caller: &Caller| {
-        caller
-            .token()
-            .is_some_and(|token| token.claims().contains_key("url"))
+        let claims = caller.token().map(|token| token.claims());
+        claims.is_some_and(|claims| claims.contains_key("url") && !claims.contains_key("role"))
     };
     caller.and_then(|caller| match is_link(&caller) {
         true => Err(CallerError::Missing),
         false => Ok(caller),
     })
+}
+
+/// The header, unless it is empty.
+fn authorization(parts: &Parts) -> Option<&str> {
+    let text = parts.headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// What the header shows, with or without the word in front.
+fn bearer(parts: &Parts) -> Option<&str> {
+    authorization(parts)?.split(' ').next_back()
 }
 
 fn refuse_caller(error: &CallerError) -> StorageError {
