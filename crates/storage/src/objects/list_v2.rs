@@ -8,7 +8,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use plinth_db::Row;
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
 use crate::{
     error::StorageError,
@@ -58,13 +58,16 @@ impl Cursor {
                 "o" => cursor.order = word(ORDERS)?,
                 "c" => cursor.column = word(COLUMNS)?,
                 "a" => {
-                    OffsetDateTime::parse(value, &Rfc3339).ok()?;
-                    cursor.time = Some(value.to_owned());
+                    let time = OffsetDateTime::parse(value, &Rfc3339).ok()?;
+                    let time = time.checked_to_offset(UtcOffset::UTC)?;
+                    // Postgres knows no year 0.
+                    cursor.time = (time.year() > 0).then(|| wire_time::render(time));
+                    cursor.time.as_ref()?;
                 }
                 _ => return None,
             }
         }
-        (!cursor.name.is_empty()).then_some(cursor)
+        (!cursor.name.is_empty() && !cursor.name.contains('\0')).then_some(cursor)
     }
 }
 
@@ -74,7 +77,7 @@ pub(crate) async fn list_v2(
     bucket: &str,
     body: Body,
 ) -> Result<Response, StorageError> {
-    context.caller()?;
+    context.caller_by_token()?;
     let fields = read_fields(body).await?;
     let prefix = fields.text("prefix")?.unwrap_or_default();
     let limit = fields.integer("limit", 1)?.unwrap_or(MOST).min(MOST);
@@ -205,7 +208,7 @@ impl Page<'_> {
                 format!(
                     "(coalesce(date_trunc('milliseconds', o.{column}), 'epoch'), o.name collate \"C\")"
                 ),
-                "(coalesce(nullif($5, '')::timestamptz, 'epoch'), $3)".to_owned(),
+                "(coalesce(nullif($5::text, '')::timestamptz, 'epoch'), $3)".to_owned(),
             ),
         };
         let order_by = match *column {
@@ -222,7 +225,7 @@ impl Page<'_> {
                and o.name collate \"C\" >= $2
                and o.name collate \"C\" < $2 || chr(1114111)
                and ($3 = '' or {place} {comparison} {after})
-               and $5 is not null
+               and $5::text is not null
              order by {order_by}
              limit $4"
         );
@@ -308,6 +311,9 @@ mod tests {
             &STANDARD.encode("l:"),
             &STANDARD.encode("l:a\nc:size"),
             &STANDARD.encode("l:a\na:soon"),
+            &STANDARD.encode("l:a\na:0000-01-01T00:00:00Z"),
+            &STANDARD.encode("l:a\na:9999-12-31T23:59:59-23:59"),
+            &STANDARD.encode("l:a\0b"),
         ] {
             assert!(Cursor::decode(text).is_err(), "{text}");
         }
