@@ -121,6 +121,12 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// Names that some row may have: Postgres cannot even compare with the others.
+pub(crate) fn possible(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| !name.contains('\0'));
+    names
+}
+
 /// The metadata of bytes that were just stored.
 pub(crate) fn metadata(
     written: &Written,
