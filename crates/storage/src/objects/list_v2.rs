@@ -10,6 +10,7 @@ use plinth_db::Row;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
+use super::model::time_of;
 use crate::{
     error::StorageError,
     request::{Context, check_bucket, read_fields},
@@ -256,9 +257,9 @@ impl Entry {
             key: row.get("key"),
             name: row.get("name"),
             id: row.get("id"),
-            updated_at: row.get("updated_at"),
-            created_at: row.get("created_at"),
-            last_accessed_at: row.get("last_accessed_at"),
+            updated_at: time_of(row, "updated_at"),
+            created_at: time_of(row, "created_at"),
+            last_accessed_at: time_of(row, "last_accessed_at"),
             metadata: row.get("metadata"),
         }
     }

@@ -250,6 +250,33 @@ async fn what_no_header_can_carry_is_a_refusal_and_no_fault() {
 }
 
 #[tokio::test]
+async fn times_that_no_calendar_has_are_no_times() {
+    let api = two_buckets().await;
+    api.execute(
+        "update storage.objects set
+            created_at = 'infinity', last_accessed_at = '-infinity', metadata = metadata - 'lastModified'",
+    )
+    .await;
+    api.get("/object/public/open/a.txt")
+        .await
+        .serves(200, "hello");
+    let info = api.get("/object/info/public/open/a.txt").await;
+    assert_eq!(info.succeeds().json()["created_at"], json!(null));
+    let list = api.post("/object/list-v2/open", json!({})).service().await;
+    assert_eq!(list.succeeds().json()["objects"][0]["name"], "a.txt");
+    let list = api
+        .post("/object/list/open", json!({ "prefix": "" }))
+        .service()
+        .await;
+    assert_eq!(list.succeeds().json()[0]["name"], "a.txt");
+    let delete = api
+        .delete("/object/open")
+        .json(&json!({ "prefixes": ["a.txt"] }));
+    let gone = delete.service().await;
+    assert_eq!(gone.succeeds().json()[0]["created_at"], json!(null));
+}
+
+#[tokio::test]
 async fn reading_changes_nothing() {
     let api = two_buckets().await;
     let before =

@@ -154,6 +154,22 @@ async fn what_users_sql_raises_has_a_meaning() {
 }
 
 #[tokio::test]
+async fn a_store_that_fails_is_a_fault_and_says_nothing_of_itself() {
+    let api = TestApi::start().await;
+    api.has_bucket("b", true).await;
+    std::fs::write(api.folder().join("files"), "no folder").expect("written");
+
+    let reply = api.upload("b/a", "x").service().await;
+
+    reply.refuses_with(
+        500,
+        Refusal(500, "InternalError", "Internal", "Internal Server Error"),
+    );
+    assert_eq!(api.count("select count(*) from storage.objects").await, 0);
+    assert_eq!(api.ledger().await.0, 0, "it is not waited for any more");
+}
+
+#[tokio::test]
 async fn a_database_that_has_no_connection_left_asks_to_slow_down() {
     let pool = PoolConfig {
         size: 1,
