@@ -7,6 +7,7 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
+use http::header::CONTENT_LENGTH;
 use serde_json::json;
 
 use super::{
@@ -58,7 +59,7 @@ async fn upload_as_caller(
         may_replace,
         is_granted: false,
     };
-    let object = upload(context, place, body, right).await?;
+    let object = upload_to_the_end(context, place, body, right).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key, "Id": object.id })).into_response())
 }
@@ -77,9 +78,26 @@ pub(crate) async fn upload_signed(
         may_replace: grant.may_replace(),
         is_granted: true,
     };
-    let object = upload(context, place, body, right).await?;
+    let object = upload_to_the_end(context, place, body, right).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key })).into_response())
+}
+
+/// A client may leave as soon as it has sent everything, before we have even read it. Where the
+/// request says how long it is, the upload goes on alone: it knows whether the rest has come. Where
+/// it does not, an end that is none could not be told from the end of the file.
+async fn upload_to_the_end(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+    right: Right,
+) -> Result<Object, StorageError> {
+    let owned = context.clone();
+    let work = async move { upload(&owned, place, body, right).await };
+    match context.headers().contains_key(CONTENT_LENGTH) {
+        true => context.to_the_end(work).await,
+        false => work.await,
+    }
 }
 
 /// On what terms somebody uploads.

@@ -157,6 +157,35 @@ async fn who_leaves_with_the_last_byte_has_an_object() {
 }
 
 #[tokio::test]
+async fn who_leaves_while_rights_are_checked_has_an_object_too() {
+    let api = api().await;
+    let listener = Listener::start(api.router()).await;
+    for bytes in [1, 600_000] {
+        // Whoever tries whether the caller may write has to wait.
+        let admin = api.admin().await;
+        let lock = "begin; lock table storage.objects in access exclusive mode";
+        admin.batch_execute(lock).await.expect("locked");
+        let place = format!("/object/b/{bytes}");
+        let head = head(bytes).replace("/object/b/a", &place);
+        let body = "x".repeat(bytes);
+        let mut stream = listener.send(&head).await;
+        stream.write_all(body.as_bytes()).await.expect("sent");
+        let waiting = "select count(*) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'";
+        until(async || api.count(waiting).await == 1).await;
+
+        drop(stream);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        admin.batch_execute("rollback").await.expect("unlocked");
+
+        let path = format!("/object/public/b/{bytes}");
+        until(async || api.get(&path).await.status == 200).await;
+        assert!(api.get(&path).await.text() == body);
+    }
+    assert_eq!(api.ledger().await, (0, 0));
+}
+
+#[tokio::test]
 async fn a_refused_upload_is_not_read_to_its_end() {
     let api = api().await;
     let listener = Listener::start(api.router()).await;
