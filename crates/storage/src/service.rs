@@ -211,7 +211,7 @@ async fn answer(
 
 /// `GET /health`: whether the database answers.
 async fn health(context: &Context) -> Result<Response, StorageError> {
-    context.caller()?;
+    context.caller_by_token()?;
     let answer = context
         .as_service_role()
         .read_only()

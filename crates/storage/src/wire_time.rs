@@ -5,7 +5,7 @@ use time::{OffsetDateTime, UtcOffset};
 
 /// `2021-02-17T04:43:32.770Z`
 pub(crate) fn render(time: OffsetDateTime) -> String {
-    let time = time.to_offset(UtcOffset::UTC);
+    let time = time.checked_to_offset(UtcOffset::UTC).unwrap_or(time);
     format!(
         "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
         time.year(),

@@ -76,6 +76,16 @@ impl LocalBlobs {
         }
     }
 
+    pub(super) async fn size(&self, version: &Version) -> io::Result<Option<u64>> {
+        let path = self.path(version);
+        let found = spawn_blocking(move || fs::metadata(path)).await;
+        match found.map_err(io::Error::other)? {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(super) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
         let (from, to, syncs) = (self.path(from), self.path(to), self.0.syncs);
         let copied = spawn_blocking(move || {
@@ -352,6 +362,10 @@ enum Opened {
 fn open_at(path: &Path, range: Range<u64>) -> io::Result<Opened> {
     let mut file = File::open(path)?;
     let length = range.end.saturating_sub(range.start);
+    // A user's SQL may claim more than there is.
+    if file.metadata()?.len() < range.end {
+        return Err(io::ErrorKind::NotFound.into());
+    }
     if range.start > 0 {
         file.seek(SeekFrom::Start(range.start))?;
     }

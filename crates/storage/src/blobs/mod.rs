@@ -45,7 +45,7 @@ impl Blobs {
         }
     }
 
-    /// Its bytes, or some of them; `None` if there is no such blob.
+    /// Its bytes, or some of them; `None` if there is no such blob, or if it has fewer.
     pub(crate) async fn read(
         &self,
         version: &Version,
@@ -53,6 +53,13 @@ impl Blobs {
     ) -> io::Result<Option<Body>> {
         match self {
             Self::Local(local) => local.read(version, range).await,
+        }
+    }
+
+    /// How many bytes it has; `None` if there is no such blob.
+    pub(crate) async fn size(&self, version: &Version) -> io::Result<Option<u64>> {
+        match self {
+            Self::Local(local) => local.size(version).await,
         }
     }
 

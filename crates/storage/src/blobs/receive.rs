@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use plinth_project::ProjectDb;
+use tokio::task::JoinHandle;
 
 use super::{BlobWriter, Blobs, Version, Written, announce, withdraw};
 use crate::error::StorageError;
@@ -16,23 +17,38 @@ pub(crate) trait Source: Send {
 pub(crate) struct Arrived {
     version: Version,
     writer: BlobWriter,
+    announced: JoinHandle<Result<(), StorageError>>,
 }
 
 impl Arrived {
     /// Makes the bytes safe. The blob is pending then: a row makes it an object, and nothing else
     /// keeps it.
     pub(crate) async fn settle(self, db: &ProjectDb) -> Result<(Version, Written), StorageError> {
-        match self.writer.finish().await {
+        let settled = async {
+            // Nothing may be seen that the ledger does not know.
+            self.announced.await.map_err(StorageError::internal)??;
+            Ok(self.writer.finish().await?)
+        };
+        match settled.await {
             Ok(written) => Ok((self.version, written)),
             Err(error) => {
                 discard(db, &self.version).await;
-                Err(error.into())
+                Err(error)
             }
         }
+    }
+
+    /// Lets the bytes go.
+    pub(crate) async fn forget(self, db: &ProjectDb) {
+        drop(self.writer);
+        withdraw_announced(db, &self.version, self.announced).await;
     }
 }
 
 /// Takes everything that `source` has, but not more than `limit` bytes.
+///
+/// The ledger is written while the bytes arrive, by a task of its own: with the last byte the
+/// caller goes on at once, so that a client who leaves then does not take the object along.
 pub(crate) async fn receive(
     db: &ProjectDb,
     blobs: &Blobs,
@@ -40,16 +56,30 @@ pub(crate) async fn receive(
     limit: u64,
 ) -> Result<Arrived, StorageError> {
     let version = Version::generate();
-    // The ledger is written while the bytes arrive, and before any of them are to be seen.
-    let announced = async { announce(db, &version).await.map_err(StorageError::from) };
-    let stored = store(blobs, &version, source, limit);
-    match tokio::try_join!(announced, stored) {
-        Ok(((), writer)) => Ok(Arrived { version, writer }),
+    let ledger = db.clone();
+    let announced = async move { Ok(announce(&ledger, &version).await?) };
+    let announced = tokio::spawn(announced);
+    match store(blobs, &version, source, limit).await {
+        Ok(writer) => Ok(Arrived {
+            version,
+            writer,
+            announced,
+        }),
         Err(error) => {
-            discard(db, &version).await;
+            withdraw_announced(db, &version, announced).await;
             Err(error)
         }
     }
+}
+
+/// What is not announced yet cannot be withdrawn.
+async fn withdraw_announced(
+    db: &ProjectDb,
+    version: &Version,
+    announced: JoinHandle<Result<(), StorageError>>,
+) {
+    _ = announced.await;
+    discard(db, version).await;
 }
 
 /// Lets a blob go that no row will name.

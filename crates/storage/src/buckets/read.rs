@@ -22,6 +22,7 @@ const FIELDS: &str = "
 
 /// `GET /bucket`
 pub(crate) async fn list(context: &Context) -> Result<Response, StorageError> {
+    context.caller()?;
     let query = context.query();
     let limit = query.integer("limit", 1)?;
     let offset = query.integer("offset", 0)?.unwrap_or_default();
@@ -58,6 +59,7 @@ pub(crate) async fn list(context: &Context) -> Result<Response, StorageError> {
 
 /// `GET /bucket/{id}`
 pub(crate) async fn get(context: &Context, id: &str) -> Result<Response, StorageError> {
+    context.caller()?;
     check_bucket(id)?;
     let sql = format!(
         "select json_build_object({FIELDS})::text as bucket from storage.buckets b where b.id = $1"

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::Object;
+use super::{Object, model::possible};
 use crate::{
     error::StorageError,
     request::{Context, Place, check_bucket, read_fields},
@@ -55,6 +55,7 @@ pub(crate) async fn delete_many(
         return Err(StorageError::invalid_request(text));
     }
     check_bucket(bucket)?;
+    let names = possible(names);
     let objects = delete_rows(context, bucket, &names).await?;
     Ok(Json(objects).into_response())
 }

@@ -8,8 +8,9 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use plinth_db::Row;
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
+use super::model::time_of;
 use crate::{
     error::StorageError,
     request::{Context, check_bucket, read_fields},
@@ -58,13 +59,16 @@ impl Cursor {
                 "o" => cursor.order = word(ORDERS)?,
                 "c" => cursor.column = word(COLUMNS)?,
                 "a" => {
-                    OffsetDateTime::parse(value, &Rfc3339).ok()?;
-                    cursor.time = Some(value.to_owned());
+                    let time = OffsetDateTime::parse(value, &Rfc3339).ok()?;
+                    let time = time.checked_to_offset(UtcOffset::UTC)?;
+                    // Postgres knows no year 0.
+                    cursor.time = (time.year() > 0).then(|| wire_time::render(time));
+                    cursor.time.as_ref()?;
                 }
                 _ => return None,
             }
         }
-        (!cursor.name.is_empty()).then_some(cursor)
+        (!cursor.name.is_empty() && !cursor.name.contains('\0')).then_some(cursor)
     }
 }
 
@@ -74,7 +78,7 @@ pub(crate) async fn list_v2(
     bucket: &str,
     body: Body,
 ) -> Result<Response, StorageError> {
-    context.caller()?;
+    context.caller_by_token()?;
     let fields = read_fields(body).await?;
     let prefix = fields.text("prefix")?.unwrap_or_default();
     let limit = fields.integer("limit", 1)?.unwrap_or(MOST).min(MOST);
@@ -205,7 +209,7 @@ impl Page<'_> {
                 format!(
                     "(coalesce(date_trunc('milliseconds', o.{column}), 'epoch'), o.name collate \"C\")"
                 ),
-                "(coalesce(nullif($5, '')::timestamptz, 'epoch'), $3)".to_owned(),
+                "(coalesce(nullif($5::text, '')::timestamptz, 'epoch'), $3)".to_owned(),
             ),
         };
         let order_by = match *column {
@@ -253,9 +257,9 @@ impl Entry {
             key: row.get("key"),
             name: row.get("name"),
             id: row.get("id"),
-            updated_at: row.get("updated_at"),
-            created_at: row.get("created_at"),
-            last_accessed_at: row.get("last_accessed_at"),
+            updated_at: time_of(row, "updated_at"),
+            created_at: time_of(row, "created_at"),
+            last_accessed_at: time_of(row, "last_accessed_at"),
             metadata: row.get("metadata"),
         }
     }
@@ -308,6 +312,9 @@ mod tests {
             &STANDARD.encode("l:"),
             &STANDARD.encode("l:a\nc:size"),
             &STANDARD.encode("l:a\na:soon"),
+            &STANDARD.encode("l:a\na:0000-01-01T00:00:00Z"),
+            &STANDARD.encode("l:a\na:9999-12-31T23:59:59-23:59"),
+            &STANDARD.encode("l:a\0b"),
         ] {
             assert!(Cursor::decode(text).is_err(), "{text}");
         }

@@ -47,9 +47,9 @@ impl Object {
             owner_id: text("owner_id"),
             version: row.get("version"),
             id: row.get("id"),
-            updated_at: row.get("updated_at"),
-            created_at: row.get("created_at"),
-            last_accessed_at: row.get("last_accessed_at"),
+            updated_at: time_of(row, "updated_at"),
+            created_at: time_of(row, "created_at"),
+            last_accessed_at: time_of(row, "last_accessed_at"),
             metadata: row.get("metadata"),
             user_metadata: row.get("user_metadata"),
         }
@@ -127,6 +127,17 @@ impl<'a> Facts<'a> {
     fn value(&self, name: &str) -> Option<&'a Value> {
         self.metadata?.get(name)
     }
+}
+
+/// A time; a user's SQL may have written `infinity`, which is none.
+pub(crate) fn time_of(row: &Row, column: &str) -> Option<OffsetDateTime> {
+    row.try_get(column).ok().flatten()
+}
+
+/// Names that some row may have: Postgres cannot even compare with the others.
+pub(crate) fn possible(mut names: Vec<String>) -> Vec<String> {
+    names.retain(|name| !name.contains('\0'));
+    names
 }
 
 /// The metadata of bytes that were just stored.

@@ -1,6 +1,10 @@
 //! Sending an object's bytes (storage contract §3.3).
 
+use std::convert::Infallible;
+
 use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{
@@ -70,11 +74,19 @@ async fn send(
     let mut headers = headers(context, object, keeping)?;
     if validators.is_fresh(request) {
         headers.remove(CONTENT_TYPE);
-        return Ok(respond(StatusCode::NOT_MODIFIED, headers, Body::empty()));
+        // Of unknown length, lest somebody adds that it is 0: that would be the object's.
+        let nothing = Body::from_stream(stream::empty::<Result<Bytes, Infallible>>());
+        return Ok(respond(StatusCode::NOT_MODIFIED, headers, nothing));
     }
-    let (Some(blob), Some(size)) = (object.blob(), facts.size()) else {
-        return Err(StorageError::no_such_bytes());
+    if request.contains_key(IF_NONE_MATCH) && matches!(keeping, Keeping::Stored) {
+        may_show_old_one(&mut headers)?;
+    }
+    let blob = object.blob().ok_or_else(StorageError::no_such_bytes)?;
+    let size = match facts.size() {
+        Some(size) => Some(size),
+        None => context.blobs.size(&blob).await?,
     };
+    let size = size.ok_or_else(StorageError::no_such_bytes)?;
     let range = context.header(RANGE.as_str());
     let asked = Asked::read(range.filter(|_| validators.allow_range(request)), size)?;
     let (status, bytes) = match asked {
@@ -131,17 +143,22 @@ pub(crate) fn headers(
     Ok(headers)
 }
 
-/// Whoever asks whether the object has changed may show the old one while it looks.
 fn cache_control(context: &Context, stored: &str) -> String {
-    let mut text = stored.to_owned();
-    let s_maxage = context.config.s_maxage;
-    if s_maxage > 0 {
-        text.push_str(&format!(", s-maxage={s_maxage}"));
+    match context.config.s_maxage {
+        seconds @ 1.. => format!("{stored}, s-maxage={seconds}"),
+        _ => stored.to_owned(),
     }
-    if context.headers().contains_key(IF_NONE_MATCH) {
-        text.push_str(", stale-while-revalidate=30");
+}
+
+/// Whoever asks whether the object has changed may show the old one while it looks.
+fn may_show_old_one(headers: &mut HeaderMap) -> Result<(), StorageError> {
+    if let Some(stored) = headers.get(CACHE_CONTROL) {
+        let more = b", stale-while-revalidate=30".as_slice();
+        let text = [stored.as_bytes(), more].concat();
+        let text = HeaderValue::from_bytes(&text).map_err(StorageError::internal)?;
+        headers.insert(CACHE_CONTROL, text);
     }
-    text
+    Ok(())
 }
 
 /// Nobody's page is shown in our origin.
@@ -166,12 +183,15 @@ fn disposition(name: &str) -> String {
     format!("attachment; filename={name}; filename*=UTF-8''{name}")
 }
 
-/// A header's value. Metadata that users wrote with SQL may hold what no header can.
+/// A header's value, one byte for each sign. Metadata that users wrote with SQL may hold what no
+/// header can.
 pub(crate) fn value(text: &str) -> Result<HeaderValue, StorageError> {
-    HeaderValue::from_str(text).map_err(|_| {
+    let bad = || {
         let message = "Invalid character in response header";
         StorageError::invalid_request(message).labelled("invalid_header_char")
-    })
+    };
+    let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
+    HeaderValue::from_bytes(&bytes.map_err(|_| bad())?).map_err(|_| bad())
 }
 
 pub(crate) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
@@ -194,6 +214,14 @@ mod tests {
         assert!(can_run_script("application/xhtml+xml; charset=utf-8"));
         assert!(can_run_script("text/xml"));
         assert!(!can_run_script("image/png"));
+    }
+
+    #[test]
+    fn a_header_has_one_byte_for_each_sign() {
+        assert_eq!(value("caf\u{e9}").expect("Latin").as_bytes(), b"caf\xe9");
+        for text in ["a\nb", "\u{7f}", "\u{100}", "\0"] {
+            assert!(value(text).is_err(), "{text:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     find::find_as_caller,
+    model::possible,
     probe::{Intent, probe},
     upload_body::About,
 };
@@ -73,7 +74,7 @@ pub(crate) async fn sign_many(
     let rows = context
         .as_caller()?
         .read_only()
-        .query(SQL, &[&bucket, &keys])
+        .query(SQL, &[&bucket, &possible(keys.clone())])
         .await?;
     let visible: HashSet<&str> = rows.iter().map(|row| row.get("name")).collect();
     let entry = |key: &String| -> Result<Value, StorageError> {

@@ -7,6 +7,7 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
+use http::header::CONTENT_LENGTH;
 use serde_json::json;
 
 use super::{
@@ -14,12 +15,12 @@ use super::{
     commit::{Arrival, UserMetadata, commit},
     model::metadata,
     probe::{Intent, probe},
-    upload_body::UploadBody,
+    upload_body::{About, UploadBody},
 };
 use crate::{
     blobs::receive,
     buckets::BucketRules,
-    error::StorageError,
+    error::{Code, StorageError},
     request::{Context, Place, check_bucket, check_key, check_robots_tag, check_type},
     signed_url::{self, Scope},
 };
@@ -58,7 +59,7 @@ async fn upload_as_caller(
         may_replace,
         is_granted: false,
     };
-    let object = upload(context, place, body, right).await?;
+    let object = upload_to_the_end(context, place, body, right).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key, "Id": object.id })).into_response())
 }
@@ -77,9 +78,26 @@ pub(crate) async fn upload_signed(
         may_replace: grant.may_replace(),
         is_granted: true,
     };
-    let object = upload(context, place, body, right).await?;
+    let object = upload_to_the_end(context, place, body, right).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key })).into_response())
+}
+
+/// A client may leave as soon as it has sent everything, before we have even read it. Where the
+/// request says how long it is, the upload goes on alone: it knows whether the rest has come. Where
+/// it does not, an end that is none could not be told from the end of the file.
+async fn upload_to_the_end(
+    context: &Arc<Context>,
+    place: Place,
+    body: Body,
+    right: Right,
+) -> Result<Object, StorageError> {
+    let owned = context.clone();
+    let work = async move { upload(&owned, place, body, right).await };
+    match context.headers().contains_key(CONTENT_LENGTH) {
+        true => context.to_the_end(work).await,
+        false => work.await,
+    }
 }
 
 /// On what terms somebody uploads.
@@ -100,8 +118,7 @@ async fn upload(
 ) -> Result<Object, StorageError> {
     check_bucket(&place.bucket)?;
     let rules = BucketRules::get(context, &place.bucket).await?;
-    let robots_tag = context.header("x-robots-tag").map(str::to_owned);
-    robots_tag.as_deref().map_or(Ok(()), check_robots_tag)?;
+    let robots_tag = robots_tag(context)?;
     let is_placeholder = place.key.ends_with(PLACEHOLDER);
     let limit = match is_placeholder {
         true => 0,
@@ -118,21 +135,26 @@ async fn upload(
     };
     allowed(about.content_type())?;
     check_key(&place.key)?;
-    let intent = Intent {
-        place: &place,
-        may_replace: right.may_replace,
-        content_type: Some(about.content_type()),
-        content_length: about.content_length,
-        user_metadata: about.user_metadata.as_ref(),
-    };
-    match right.is_granted {
-        true => refuse_taken(context, &intent).await?,
-        false => probe(context, &intent).await?,
-    }
+    may_upload(context, &place, about, &right).await?;
+    let probed = about.clone();
 
     let arrived = receive(&context.project.db, &context.blobs, &mut body, limit).await?;
-    let about = body.close().await?;
-    allowed(about.content_type())?;
+    // A form may have more to say behind the file; what is new is asked about as well.
+    let settled = async {
+        let about = body.close().await?;
+        allowed(about.content_type())?;
+        if about != probed {
+            may_upload(context, &place, &about, &right).await?;
+        }
+        Ok(about)
+    };
+    let about = match settled.await {
+        Ok(about) => about,
+        Err(error) => {
+            arrived.forget(&context.project.db).await;
+            return Err(error);
+        }
+    };
     let owned = context.clone();
     context
         .to_the_end(async move {
@@ -158,16 +180,40 @@ async fn upload(
         .await
 }
 
-/// A token may be shown twice, but without the right to replace it is good for one object.
-pub(crate) async fn refuse_taken(
+/// Refuses a tag that means nothing to any search engine.
+fn robots_tag(context: &Context) -> Result<Option<String>, StorageError> {
+    let Some(header) = context.headers().get("x-robots-tag") else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(header.as_bytes()).into_owned();
+    check_robots_tag(&text)?;
+    Ok(Some(text))
+}
+
+async fn may_upload(
     context: &Context,
-    intent: &Intent<'_>,
+    place: &Place,
+    about: &About,
+    right: &Right,
 ) -> Result<(), StorageError> {
-    if intent.may_replace {
-        return Ok(());
+    let intent = Intent {
+        place,
+        may_replace: right.may_replace,
+        content_type: Some(about.content_type()),
+        content_length: about.content_length,
+        user_metadata: about.user_metadata.as_ref(),
+    };
+    match (right.is_granted, right.may_replace) {
+        (true, true) => Ok(()),
+        (true, false) => refuse_taken(context, place).await,
+        (false, _) => probe(context, &intent).await,
     }
+}
+
+/// A token may be shown twice, but without the right to replace it is good for one object.
+pub(crate) async fn refuse_taken(context: &Context, place: &Place) -> Result<(), StorageError> {
     const SQL: &str = "select from storage.objects where bucket_id = $1 and name = $2";
-    let Place { bucket, key } = intent.place;
+    let Place { bucket, key } = place;
     let rows = context
         .as_service_role()
         .read_only()
@@ -175,8 +221,6 @@ pub(crate) async fn refuse_taken(
         .await?;
     match rows.is_empty() {
         true => Ok(()),
-        false => Err(StorageError::already_exists(
-            crate::error::Code::KeyAlreadyExists,
-        )),
+        false => Err(StorageError::already_exists(Code::KeyAlreadyExists)),
     }
 }

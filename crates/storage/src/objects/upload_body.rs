@@ -7,10 +7,12 @@ use http::{
     HeaderMap,
     header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE},
 };
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use multer::{Field, Multipart};
 use serde_json::Value;
 
+use super::serve::value as header_value;
 use crate::{
     blobs::Source,
     error::{Code, StorageError},
@@ -23,12 +25,12 @@ pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
 /// What the client says about the file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct About {
     content_type: Option<String>,
     cache_control: Option<String>,
     pub(crate) user_metadata: Option<Value>,
-    /// Of the whole request.
+    /// Of the whole request, as it says itself.
     pub(crate) content_length: Option<u64>,
 }
 
@@ -59,10 +61,15 @@ impl About {
     }
 }
 
-/// Base64 of JSON; anything else counts as not given.
+/// Base64 of a JSON object; anything else counts as not given.
 pub(crate) fn decode_metadata(header: &str) -> Option<Value> {
     let json = STANDARD.decode(header.trim()).ok()?;
-    serde_json::from_slice(&json).ok()
+    read_metadata(&json)
+}
+
+fn read_metadata(json: &[u8]) -> Option<Value> {
+    let value: Value = serde_json::from_slice(json).ok()?;
+    value.is_object().then_some(value)
 }
 
 /// A body that has been read up to the file's first byte.
@@ -72,8 +79,35 @@ pub(crate) struct UploadBody {
 }
 
 enum Form {
-    Raw(Body),
+    Raw(Whole),
     Multipart(Box<Parts>),
+}
+
+/// A body that is the file.
+struct Whole {
+    body: Body,
+    taken: u64,
+    /// How many bytes the client says there are.
+    promised: Option<u64>,
+}
+
+impl Whole {
+    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+        // The end is known with the last byte, and not only when the client has waited for it.
+        let bytes = match self.body.is_end_stream() {
+            true => None,
+            false => next_of_body(&mut self.body).await?,
+        };
+        self.taken += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let is_right = |promised: u64| match bytes {
+            Some(_) => self.taken <= promised,
+            None => self.taken == promised,
+        };
+        match self.promised.is_none_or(is_right) {
+            true => Ok(bytes),
+            false => Err(aborted("it has not the length that was announced")),
+        }
+    }
 }
 
 struct Parts {
@@ -93,7 +127,11 @@ impl UploadBody {
             .and_then(boundary)
             .transpose()?;
         let Some(boundary) = boundary else {
-            let form = Form::Raw(body);
+            let form = Form::Raw(Whole {
+                body,
+                taken: 0,
+                promised: about.content_length,
+            });
             return Ok(Self { about, form });
         };
         about = About {
@@ -152,7 +190,7 @@ impl UploadBody {
 impl Source for UploadBody {
     async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
         match &mut self.form {
-            Form::Raw(body) => next_of_body(body).await,
+            Form::Raw(whole) => whole.next().await,
             Form::Multipart(parts) => parts.file.chunk().await.map_err(bad_form),
         }
     }
@@ -191,16 +229,33 @@ impl About {
         }
         let text = String::from_utf8_lossy(&text).into_owned();
         match name.as_str() {
-            "cacheControl" => self.cache_control = Some(cache_control(&text)),
-            "metadata" | "userMetadata" => {
-                self.user_metadata = serde_json::from_str(&text)
-                    .ok()
-                    .or(self.user_metadata.take());
+            "cacheControl" => {
+                let text = cache_control(&text);
+                // Nobody could download what it cannot be said of.
+                header_value(&text)?;
+                self.cache_control = Some(text);
             }
-            "contentType" if !text.is_empty() => self.content_type = Some(text),
+            "metadata" | "userMetadata" => {
+                let metadata = read_metadata(text.as_bytes());
+                self.user_metadata = metadata.or(self.user_metadata.take());
+            }
+            "contentType" if !text.is_empty() => {
+                check_content_type(&text)?;
+                self.content_type = Some(text);
+            }
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Refuses what no header can carry.
+pub(crate) fn check_content_type(text: &str) -> Result<(), StorageError> {
+    match header_value(text) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(StorageError::invalid_mime_type(
+            "Invalid Content-Type header",
+        )),
     }
 }
 

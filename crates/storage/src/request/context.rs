@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use plinth_project::{AsCaller, Caller, CallerError, Credentials, Project};
-use plinth_token::SERVICE_ROLE;
+use plinth_token::{SERVICE_ROLE, TokenError};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 use tokio_util::task::TaskTracker;
@@ -29,6 +29,8 @@ pub(crate) struct Context {
     /// The one time of the request.
     pub(crate) now: OffsetDateTime,
     caller: Result<Caller, CallerError>,
+    /// What the caller showed, as it came.
+    shown: Option<String>,
     service_role: Caller,
     /// What policies can read as `storage.operation()`.
     operation: &'static str,
@@ -71,6 +73,7 @@ impl Context {
         tasks: TaskTracker,
         caller: Result<Caller, CallerError>,
     ) -> Self {
+        let shown = bearer(&parts).map(str::to_owned);
         Self {
             project,
             config,
@@ -78,6 +81,7 @@ impl Context {
             parts,
             now: OffsetDateTime::now_utc(),
             caller,
+            shown,
             service_role: Caller::of_service(SERVICE_ROLE),
             operation,
             tasks,
@@ -111,6 +115,14 @@ impl Context {
     /// Whoever calls; a refusal where nobody does.
     pub(crate) fn caller(&self) -> Result<&Caller, StorageError> {
         self.caller.as_ref().map_err(refuse_caller)
+    }
+
+    /// The same where a missing token is reported as a bad one.
+    pub(crate) fn caller_by_token(&self) -> Result<&Caller, StorageError> {
+        self.caller.as_ref().map_err(|error| match error {
+            CallerError::Missing => refuse_caller(&CallerError::Token(TokenError::Empty)),
+            error => refuse_caller(error),
+        })
     }
 
     /// Whoever calls, where nobody need.
@@ -147,6 +159,7 @@ impl Context {
     fn work_as<'a>(&'a self, caller: &'a Caller) -> AsCaller<'a> {
         let timeout = self.config.statement_timeout.as_millis().to_string();
         let sub = caller.sub();
+        let shown = self.shown.as_deref().filter(|_| caller.token().is_some());
         self.project
             .db
             .as_caller(caller)
@@ -154,6 +167,7 @@ impl Context {
             .setting("storage.operation", self.operation)
             .setting("storage.allow_delete_query", "true")
             .setting("statement_timeout", timeout)
+            .setting("request.jwt", shown.unwrap_or_default())
             .setting("request.jwt.claim.role", caller.role())
             .setting("request.jwt.claim.sub", sub.unwrap_or_default())
             .setting("request.method", self.parts.method.as_str())
@@ -174,15 +188,15 @@ impl Context {
 /// Upstream takes a token also without the word `Bearer` in front of it.
 fn caller_of(project: &Project, parts: &Parts, now: i64) -> Result<Caller, CallerError> {
     let credentials = parts.extensions.get::<Credentials>();
-    let text = parts
-        .headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    let bare = text
-        .map(str::trim)
-        .filter(|text| !text.is_empty() && !text.contains(' '));
+    let has_scheme = |text: &str| {
+        let scheme = text.split(' ').next().unwrap_or_default();
+        scheme.eq_ignore_ascii_case("bearer")
+    };
+    let bare = authorization(parts).filter(|text| !has_scheme(text));
+    let by_key = credentials.is_some_and(|credentials| credentials.api_key.is_some());
     let caller = match (bare, credentials) {
-        (Some(bare), _) if !bare.eq_ignore_ascii_case("bearer") => {
+        // What is no token of ours may be meant for a proxy, if there is a key as well.
+        (Some(bare), _) if !(by_key && bare.contains(' ')) => {
             Credentials::read_bearer(project, bare, now)
         }
         (_, Some(credentials)) => credentials.caller(),
@@ -191,10 +205,13 @@ fn caller_of(project: &Project, parts: &Parts, now: i64) -> Result<Caller, Calle
     caller.and_then(refuse_link)
 }
 
-/// A link to one file is nobody's identity.
+/// A link to one file is nobody's identity. People may have a claim of that name, but they have a
+/// role as well.
 fn refuse_link(caller: Caller) -> Result<Caller, CallerError> {
     let claims = caller.token().map(|token| token.claims());
-    match claims.is_some_and(|claims| claims.contains_key("url")) {
+    let is_link =
+        |claims: &Map<String, Value>| claims.contains_key("url") && !claims.contains_key("role");
+    match claims.is_some_and(is_link) {
         true => Err(CallerError::Missing),
         false => Ok(caller),
     }
@@ -209,6 +226,17 @@ pub(crate) fn caller_of_token(
     Credentials::read_bearer(project, token, now)
         .and_then(refuse_link)
         .map_err(|error| refuse_caller(&error))
+}
+
+/// The header, unless it is empty.
+fn authorization(parts: &Parts) -> Option<&str> {
+    let text = parts.headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+/// What the header shows, with or without the word in front.
+fn bearer(parts: &Parts) -> Option<&str> {
+    authorization(parts)?.split(' ').next_back()
 }
 
 fn refuse_caller(error: &CallerError) -> StorageError {

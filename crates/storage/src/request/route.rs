@@ -159,13 +159,13 @@ fn object_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, Storage
         (&Method::GET | &Method::HEAD, ["info", "authenticated", bucket, key @ ..])
             if !key.is_empty() =>
         {
-            object(Info(Authenticated), bucket, key)
+            object(tell(method, Authenticated), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["info", "public", bucket, key @ ..]) if !key.is_empty() => {
-            object(Info(Public), bucket, key)
+            object(tell(method, Public), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["info", bucket, key @ ..]) if !key.is_empty() => {
-            object(Info(Any), bucket, key)
+            object(tell(method, Any), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["authenticated", bucket, key @ ..]) if !key.is_empty() => {
             object(read(method, Authenticated), bucket, key)
@@ -184,6 +184,13 @@ fn object_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, Storage
         (&Method::PUT, [bucket, key @ ..]) if !key.is_empty() => object(Replace, bucket, key),
         (&Method::DELETE, [bucket, key @ ..]) if !key.is_empty() => object(Delete, bucket, key),
         _ => Ok(None),
+    }
+}
+
+fn tell(method: &Method, access: Access) -> ObjectAction {
+    match *method {
+        Method::HEAD => ObjectAction::Head(access),
+        _ => ObjectAction::Info(access),
     }
 }
 

@@ -48,9 +48,10 @@ impl Right {
         context: &Context,
         intent: Intent<'_>,
     ) -> Result<(), StorageError> {
-        match self.is_granted {
-            true => refuse_taken(context, &intent).await,
-            false => probe(context, &intent).await,
+        match (self.is_granted, intent.may_replace) {
+            (true, true) => Ok(()),
+            (true, false) => refuse_taken(context, intent.place).await,
+            (false, _) => probe(context, &intent).await,
         }
     }
 }

@@ -1,0 +1,173 @@
+//! Uploads on the word of a token (storage contract §3.2).
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{ANN, Call, Refusal, TestApi, claims_of, now, sign};
+
+async fn api() -> TestApi {
+    let api = TestApi::start().await;
+    let body = json!({ "name": "b", "public": true, "file_size_limit": 10 });
+    api.post("/bucket", body).service().await.succeeds();
+    api.execute("create policy o on storage.objects for insert to authenticated with check (true)")
+        .await;
+    api
+}
+
+async fn signed(call: Call) -> Value {
+    let reply = call.await;
+    reply.succeeds().json()
+}
+
+fn put(api: &TestApi, url: &str, content: &str) -> Call {
+    api.call(Method::PUT, url).body("text/plain", content)
+}
+
+#[tokio::test]
+async fn a_token_says_who_where_and_how() {
+    let api = api().await;
+
+    let answer = signed(api.post("/object/upload/sign/b/a b", json!({})).user(ANN)).await;
+
+    let token = answer["token"].as_str().expect("a token");
+    let url = format!("/object/upload/sign/b/a b?token={token}");
+    assert_eq!(answer, json!({ "url": url, "token": token }));
+    let claims = claims_of(token);
+    assert_eq!(claims["url"], "b/a b");
+    assert_eq!(claims["owner"], ANN);
+    assert_eq!(claims["upsert"], false);
+    assert_eq!(claims["scope"], "upload");
+    let times = [&claims["iat"], &claims["exp"]].map(|time| time.as_i64().expect("a time"));
+    assert_eq!(times[1] - times[0], 7200);
+    put(&api, &url, "x")
+        .await
+        .gives(200, json!({ "Key": "b/a b" }));
+    let row = api.query_one("select owner_id from storage.objects").await;
+    assert_eq!(row.get::<_, &str>(0), ANN);
+}
+
+#[tokio::test]
+async fn without_a_body_and_without_a_name_it_works_as_well() {
+    let api = api().await;
+    let answer = signed(api.call(Method::POST, "/object/upload/sign/b/a").service()).await;
+    let token = answer["token"].as_str().expect("a token");
+    assert_eq!(claims_of(token).get("owner"), None);
+}
+
+#[tokio::test]
+async fn a_token_is_good_again_only_if_it_may_replace() {
+    let api = api().await;
+    let once = signed(api.post("/object/upload/sign/b/a", json!({})).service()).await;
+    let often = signed(
+        api.post("/object/upload/sign/b/a", json!({}))
+            .service()
+            .upsert(),
+    )
+    .await;
+    let [once, often] = [&once, &often].map(|answer| answer["url"].as_str().expect("a URL"));
+
+    put(&api, once, "first").await.succeeds();
+    let again = put(&api, once, "second").upsert().await;
+    again
+        .refuses(Refusal::KEY_EXISTS)
+        .has("connection", "close");
+    put(&api, often, "third")
+        .header("x-upsert", "false")
+        .await
+        .succeeds();
+    put(&api, often, "fourth").await.succeeds();
+    api.get("/object/public/b/a").await.serves(200, "fourth");
+}
+
+#[tokio::test]
+async fn the_rules_of_the_bucket_hold() {
+    let api = api().await;
+    let answer = signed(api.post("/object/upload/sign/b/a", json!({})).service()).await;
+    let url = answer["url"].as_str().expect("a URL");
+    put(&api, url, "much too long")
+        .await
+        .refuses(Refusal::TOO_LARGE);
+    let body = json!({ "allowed_mime_types": ["image/png"] });
+    api.put("/bucket/b", body).service().await.succeeds();
+    put(&api, url, "x").await.refuses_as(415, "InvalidMimeType");
+    assert_eq!(api.files(), (0, 0));
+}
+
+#[tokio::test]
+async fn asking_is_a_trial_of_the_upload() {
+    let api = api().await;
+    api.has_object("b/there", "x").await;
+    let ask = |path: &str| api.post(&format!("/object/upload/sign/{path}"), json!({}));
+
+    ask("b/there").user(ANN).await.refuses(Refusal::KEY_EXISTS);
+    ask("b/there")
+        .user(ANN)
+        .upsert()
+        .await
+        .refuses(Refusal::RLS);
+    ask("b/there").service().upsert().await.succeeds();
+    ask("none/a")
+        .user(ANN)
+        .await
+        .refuses(Refusal::RELATED_MISSING);
+    ask("b/new").role("anon").await.refuses(Refusal::RLS);
+    ask("b/bad~key")
+        .user(ANN)
+        .await
+        .refuses_as(400, "InvalidKey");
+    assert_eq!(api.count("select count(*) from storage.objects").await, 1);
+    assert_eq!(api.ledger().await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_bad_token_is_refused() {
+    let api = api().await;
+    api.has_object("b/there", "x").await;
+    let with = async |token: &str| {
+        let url = format!("/object/upload/sign/b/a?token={token}");
+        put(&api, &url, "x").await
+    };
+    let bare = put(&api, "/object/upload/sign/b/a", "x").await;
+    bare.refuses_field("querystring must have required property 'token'")
+        .has("connection", "close");
+    with("nonsense").await.refuses(Refusal(
+        400,
+        "InvalidJWT",
+        "InvalidJWT",
+        "Invalid Compact JWS",
+    ));
+    let legacy = |claims: Value| sign(&claims);
+    let expired = json!({ "url": "b/a", "upsert": false, "exp": now() - 9 });
+    with(&legacy(expired)).await.refuses(Refusal(
+        400,
+        "InvalidJWT",
+        "InvalidJWT",
+        "\"exp\" claim timestamp check failed",
+    ));
+    let download = json!({ "url": "b/a", "exp": now() + 60 });
+    with(&legacy(download)).await.refuses(Refusal(
+        400,
+        "InvalidSignature",
+        "InvalidSignature",
+        "Token is not scoped for upload",
+    ));
+    let other = json!({ "url": "b/c", "upsert": false, "exp": now() + 60 });
+    with(&legacy(other)).await.refuses(Refusal(
+        400,
+        "InvalidSignature",
+        "InvalidSignature",
+        "Invalid signature",
+    ));
+    let old = json!({ "url": "b/a", "upsert": false, "exp": now() + 60 });
+    with(&legacy(old)).await.gives(200, json!({ "Key": "b/a" }));
+}
+
+#[tokio::test]
+async fn how_long_a_token_lives_can_be_set() {
+    let api = TestApi::with(&[("plinth.storage.signed_upload_expiry", "60s")]).await;
+    api.has_bucket("b", false).await;
+    let answer = signed(api.post("/object/upload/sign/b/a", json!({})).service()).await;
+    let claims = claims_of(answer["token"].as_str().expect("a token"));
+    let times = [&claims["iat"], &claims["exp"]].map(|time| time.as_i64().expect("a time"));
+    assert_eq!(times[1] - times[0], 60);
+}
