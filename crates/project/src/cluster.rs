@@ -113,6 +113,7 @@ const ROLES: &[SharedRole] = &[
     role("supabase_auth_admin", "noinherit"),
     role("supabase_storage_admin", "noinherit"),
     role("supabase_realtime_admin", "noinherit"),
+    role("plinth_storage", ""),
     role("dashboard_user", ""),
     role("postgres", "bypassrls"),
 ];
@@ -132,6 +133,9 @@ const MEMBERSHIPS: &[(&str, &str, Inherit)] = &[
     // A policy on a table needs its ownership: a grant is not enough.
     ("supabase_storage_admin", "postgres", Inherit::Yes),
     ("supabase_realtime_admin", "postgres", Inherit::Yes),
+    // The storage service keeps a ledger in schema `plinth`, which is closed to the owners of
+    // projects; so it cannot work as a role whose rights they have.
+    ("supabase_storage_admin", "plinth_storage", Inherit::Yes),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -171,6 +175,9 @@ pub async fn prepare(admin: &mut Client) -> Result<Cluster, ClusterError> {
             .batch_execute(&grant(granted, member, *inherit, &cluster))
             .await?;
     }
+    transaction
+        .batch_execute(&let_services_reach_their_ledger(&cluster))
+        .await?;
     if !cluster.is_superuser {
         // System migrations assume the roles that own the schemas.
         for role in ROLES.iter().filter(|role| role.name != cluster.admin) {
@@ -182,6 +189,27 @@ pub async fn prepare(admin: &mut Client) -> Result<Cluster, ClusterError> {
     }
     transaction.commit().await?;
     Ok(cluster)
+}
+
+/// Service logins of projects that are older than the role.
+fn let_services_reach_their_ledger(cluster: &Cluster) -> String {
+    let options = cluster.assume_only();
+    format!(
+        "do $$
+         declare
+           login text;
+         begin
+           for login in
+             select m.rolname
+             from pg_auth_members g
+             join pg_roles m on m.oid = g.member
+             where g.roleid = 'supabase_storage_admin'::regrole
+               and m.rolname ~ '^service_[a-z]{{20}}$'
+           loop
+             execute format('grant plinth_storage to %I{options}', login);
+           end loop;
+         end $$;"
+    )
 }
 
 async fn inspect(admin: &Client) -> Result<Cluster, ClusterError> {

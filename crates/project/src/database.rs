@@ -42,7 +42,7 @@ impl Service {
     fn role(self) -> &'static str {
         match self {
             Service::Auth => "supabase_auth_admin",
-            Service::Storage => "supabase_storage_admin",
+            Service::Storage => "plinth_storage",
             Service::Realtime => "supabase_realtime_admin",
         }
     }

@@ -51,7 +51,7 @@ impl LoginKind {
             LoginKind::Authenticator => &["authenticator"],
             LoginKind::Service => &[
                 "supabase_auth_admin",
-                "supabase_storage_admin",
+                "plinth_storage",
                 "supabase_realtime_admin",
             ],
         }

@@ -20,9 +20,9 @@ comment on table plinth.blob_gc is 'Bytes that no object needs any more, and whe
 
 create index blob_gc_not_before_idx on plinth.blob_gc (not_before);
 
-grant usage on schema plinth to supabase_storage_admin;
+grant usage on schema plinth to plinth_storage;
 grant select, insert, update, delete on plinth.pending_blob, plinth.blob_gc
-  to supabase_storage_admin;
+  to plinth_storage;
 
 -- Users' rows may hold any text; only a uuid can name bytes.
 create function plinth.blob_version(version text) returns uuid

@@ -30,4 +30,4 @@ comment on column plinth.resumable_upload.lease_is_wanted is 'Another request wa
 
 create index resumable_upload_expires_at_idx on plinth.resumable_upload (expires_at);
 
-grant select, insert, update, delete on plinth.resumable_upload to supabase_storage_admin;
+grant select, insert, update, delete on plinth.resumable_upload to plinth_storage;

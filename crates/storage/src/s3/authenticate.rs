@@ -377,19 +377,17 @@ fn check_time(
     lasts: Option<Duration>,
     now: OffsetDateTime,
 ) -> Result<(), StorageError> {
+    // The future first: at the end of the calendar nothing can be added to it.
+    let is_late = lasts.is_none() && at < now - SKEW;
+    if at > now + SKEW || is_late {
+        let message = "The times of client and server differ too much";
+        return Err(StorageError::new(Code::RequestTimeTooSkewed, 403, message));
+    }
     if lasts.is_some_and(|lasts| at + lasts < now) {
         let message = "The provided token has expired.";
         return Err(StorageError::new(Code::ExpiredToken, 400, message));
     }
-    let is_early = at > now + SKEW;
-    let is_late = lasts.is_none() && at < now - SKEW;
-    match is_early || is_late {
-        true => {
-            let message = "The times of client and server differ too much";
-            Err(StorageError::new(Code::RequestTimeTooSkewed, 403, message))
-        }
-        false => Ok(()),
-    }
+    Ok(())
 }
 
 /// These headers change what a request does. Whoever has a link must not be able to add one.
@@ -442,4 +440,44 @@ fn malformed(what: &str) -> StorageError {
 fn mismatch() -> StorageError {
     let message = "The signature is not that of this request made with this access key's secret";
     StorageError::new(Code::SignatureDoesNotMatch, 403, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn times_that_no_clock_shows_are_refused_without_harm() {
+        let now = datetime!(2026-01-02 03:04:05 UTC);
+        let week = Some(Duration::from_secs(LONGEST.unsigned_abs()));
+        let check = |at, lasts, expected: Option<Code>| {
+            let refused = check_time(at, lasts, now).err();
+            assert_eq!(refused.map(|error| error.code()), expected, "{at}");
+        };
+        check(now, None, None);
+        check(now, week, None);
+        check(
+            datetime!(2026-01-02 02:00:00 UTC),
+            None,
+            Some(Code::RequestTimeTooSkewed),
+        );
+        check(datetime!(2026-01-02 02:00:00 UTC), week, None);
+        check(
+            datetime!(2025-12-01 00:00:00 UTC),
+            week,
+            Some(Code::ExpiredToken),
+        );
+        check(
+            datetime!(9999-12-31 23:59:59 UTC),
+            week,
+            Some(Code::RequestTimeTooSkewed),
+        );
+        check(
+            datetime!(0000-01-01 00:00:00 UTC),
+            week,
+            Some(Code::ExpiredToken),
+        );
+    }
 }

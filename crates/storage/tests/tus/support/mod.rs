@@ -79,7 +79,7 @@ impl Process {
         let settings = place.settings.load().expect("good settings").settings;
         let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())
             .expect("a log store");
-        let login = place.db.target().options("-c role=supabase_storage_admin");
+        let login = place.db.target().options("-c role=plinth_storage");
         let project = Project::new(
             place.reference.clone(),
             ProjectKind::Default,
