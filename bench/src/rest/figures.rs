@@ -22,10 +22,8 @@ pub(crate) fn measures(stages: &[Stage]) -> Vec<Measure> {
 }
 
 fn of_stage(stage: &Stage) -> Vec<Measure> {
-    // pgbench sends what the service alone sends. The whole program also sets what the role's
-    // settings say, and limits, counts and logs each request: its row tells what that costs.
     let has_goal = stage.workload == Workload::OneRow && stage.connections == GOAL_CONNECTIONS;
-    let goal = |who, least| match has_goal && who == Who::Alone {
+    let goal = |least| match has_goal {
         true => Goal::RatioAtLeast(least),
         false => Goal::None,
     };
@@ -35,7 +33,7 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
             Unit::RequestsPerSecond,
             stage.of(who).map(rates).unwrap_or_default(),
             (peer, theirs),
-            goal(who, least),
+            goal(least),
         )
     };
     let mut measures = Vec::new();
