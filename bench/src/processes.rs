@@ -12,9 +12,18 @@ const KIB_PER_MIB: f64 = 1024.0;
 
 /// Resident memory of one process, in MiB.
 pub(crate) fn rss(pid: u32) -> anyhow::Result<f64> {
+    status(pid, "VmRSS:")
+}
+
+/// The most that it ever was, in MiB.
+pub(crate) fn peak_rss(pid: u32) -> anyhow::Result<f64> {
+    status(pid, "VmHWM:")
+}
+
+fn status(pid: u32, name: &str) -> anyhow::Result<f64> {
     let path = about(pid).join("status");
     let text = fs::read_to_string(&path).with_context(|| format!("no process {pid}"))?;
-    let kib = field(&text, "VmRSS:").with_context(|| format!("no VmRSS in {}", path.display()))?;
+    let kib = field(&text, name).with_context(|| format!("no {name} in {}", path.display()))?;
     Ok(kib / KIB_PER_MIB)
 }
 

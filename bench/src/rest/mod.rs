@@ -6,6 +6,7 @@
 
 mod database;
 mod figures;
+mod large_schema;
 mod load;
 mod peers;
 mod recorder;
@@ -117,6 +118,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new("rest", "The REST service over HTTP", machine);
     report.setting = setting;
     report.measures = figures::measures(&stages);
+    if !options.only_single_rows {
+        let tables = large_schema::measure(&starting, &plinth, options.rounds)?;
+        report.measures.extend(tables);
+    }
     report.details = figures::details(&stages);
     drop(programs);
     full.stop()?;

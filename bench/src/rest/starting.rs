@@ -54,6 +54,23 @@ impl Starting<'_> {
         )
     }
 
+    /// `plinth serve rest` over one schema, once it answers there.
+    pub(crate) fn with_schema(
+        &self,
+        plinth: &Path,
+        schema: &str,
+        path: &str,
+    ) -> anyhow::Result<Served> {
+        let port = free_port()?.local_addr()?.port();
+        let login = self.database.login();
+        let mut command = self
+            .configuration(&login, port)
+            .postgrest(plinth, &["serve", "rest"]);
+        command.env("PGRST_DB_SCHEMAS", schema);
+        Served::start(command, port, path)
+            .with_context(|| format!("plinth serve rest does not start with schema {schema}"))
+    }
+
     /// Those that can be started; a sentence about each.
     pub(crate) fn peers(&self, programs: &mut Vec<(Side, Served)>, setting: &mut Vec<String>) {
         match self.supabase_lite() {
