@@ -15,6 +15,10 @@ pub(crate) enum Wish {
     Recover,
     Verify,
     ListUsers,
+    /// A page anywhere in the list.
+    Leaf,
+    /// One person, by their address.
+    Search,
 }
 
 impl Wish {
@@ -27,6 +31,8 @@ impl Wish {
             Self::Recover => "recover",
             Self::Verify => "verify a code",
             Self::ListUsers => "list of users, page 1",
+            Self::Leaf => "list of users, any page",
+            Self::Search => "list of users, filter",
         }
     }
 }
@@ -87,6 +93,7 @@ impl Talk {
     pub(crate) fn say(&mut self) -> &[u8] {
         let person = &self.people[self.turn];
         let email = people::email(person.number);
+        let admin_path;
         let (path, bearer, body) = match self.wish {
             Wish::Refresh => (
                 "POST /token?grant_type=refresh_token",
@@ -124,6 +131,14 @@ impl Talk {
                 Some(&self.heads.admin_key),
                 String::new(),
             ),
+            Wish::Leaf | Wish::Search => {
+                admin_path = match self.wish {
+                    Wish::Leaf => format!("GET /admin/users?page={}", person.number.div_ceil(50)),
+                    _ => format!("GET /admin/users?filter={email}"),
+                };
+                let key = Some(&self.heads.admin_key);
+                (admin_path.as_str(), key, String::new())
+            }
         };
         self.request = self.heads.request(path, bearer.map(String::as_str), &body);
         &self.request

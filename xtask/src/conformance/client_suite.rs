@@ -1,4 +1,4 @@
-//! postgrest-js's own tests, unchanged, over their own migrations and seed.
+//! The clients' own tests, unchanged, over their own migrations and seed.
 //!
 //! Tests of types alone are left out: they never speak to a server.
 
@@ -17,35 +17,118 @@ use super::{
 };
 use crate::{commands, tools, workspace};
 
-const PACKAGE: &str = "packages/core/postgrest-js";
 const LOCK_FILE: &str = "pnpm-lock.yaml";
 
-pub(super) fn run(options: &Options) -> Result<Verdict> {
-    let postgres = postgres::find(options.pg_bin.as_deref());
-    let missing = missing(options, postgres.as_ref().err());
-    let (Ok(postgres), Some(clients), true) = (&postgres, &options.clients, missing.is_empty())
-    else {
-        return Ok(Verdict::Missing(missing));
-    };
-    tools::install_packages(&workspace::root().join("runtime"))?;
-    let program = build_program()?;
-    let scratch = tempfile::tempdir().context("there is no temporary folder")?;
-    // PostgreSQL runs as another user when root starts it, and must reach its files.
-    fs::set_permissions(scratch.path(), Permissions::from_mode(0o711))?;
+/// The tests of one client.
+pub(super) struct ClientSuite {
+    /// Its folder in the repository of all clients.
+    package: &'static str,
+    /// What it runs with: what its own manifest names, less what builds, formats and documents.
+    packages: &'static [&'static str],
+    /// What the root adds to read its configuration.
+    packages_of_root: &'static [&'static str],
+    /// Test files that are left out.
+    ignored: &'static str,
+    /// Settings of the server that the tests take for granted.
+    settings: &'static [&'static str],
+    needs_postgis: bool,
+}
 
-    let folder = check_out(clients, &options.clients_rev, scratch.path())?;
-    if let Err(error) = install(scratch.path()) {
-        return Ok(Verdict::Missing(vec![format!("npm packages: {error:#}")]));
+pub(super) const POSTGREST_JS: ClientSuite = ClientSuite {
+    package: "packages/core/postgrest-js",
+    packages: &[
+        "@jest/types",
+        "@types/jest",
+        "@types/node",
+        "jest",
+        "prettier",
+        "ts-jest",
+        "tslib",
+        "type-fest",
+        "typescript",
+        "zod",
+    ],
+    packages_of_root: &["ts-node"],
+    // They test a client for an older server, and need that server.
+    ignored: "test/v12/",
+    settings: &[],
+    needs_postgis: true,
+};
+
+pub(super) const STORAGE_JS: ClientSuite = ClientSuite {
+    package: "packages/core/storage-js",
+    packages: &[
+        "@types/jest",
+        "@types/node",
+        "iceberg-js",
+        "jest",
+        "ts-jest",
+        "tslib",
+        "typescript",
+    ],
+    packages_of_root: &[],
+    // Buckets of vectors and tables are none of ours yet; these files only speak to a mock of them.
+    ignored: "vector-|index-api|bucket-api|e2e-workflow|analytics-",
+    // The key in the tests is signed with the secret that every local stack of the original has.
+    settings: &["auth.jwt_secret=super-secret-jwt-token-with-at-least-32-characters-long"],
+    needs_postgis: false,
+};
+
+impl ClientSuite {
+    pub(super) fn run(&self, options: &Options) -> Result<Verdict> {
+        let postgres = postgres::find(options.pg_bin.as_deref());
+        let missing = missing(options, postgres.as_ref().err());
+        let (Ok(postgres), Some(clients), true) = (&postgres, &options.clients, missing.is_empty())
+        else {
+            return Ok(Verdict::Missing(missing));
+        };
+        tools::install_packages(&workspace::root().join("runtime"))?;
+        let program = build_program()?;
+        let scratch = tempfile::tempdir().context("there is no temporary folder")?;
+        // PostgreSQL runs as another user when root starts it, and must reach its files.
+        fs::set_permissions(scratch.path(), Permissions::from_mode(0o711))?;
+
+        let folder = check_out(clients, &options.clients_rev, self.package, scratch.path())?;
+        if let Err(error) = self.install(scratch.path()) {
+            return Ok(Verdict::Missing(vec![format!("npm packages: {error:#}")]));
+        }
+        let place = Place {
+            program: &program,
+            project: &folder.join("test"),
+            state: &scratch.path().join("state"),
+            postgres,
+            settings: self.settings,
+        };
+        let server = Server::start(&place, self.needs_postgis)?;
+        let score = jest::run(&folder, scratch.path(), self.ignored, &server.url()?)?;
+        Ok(Verdict::Ran(score))
     }
-    let place = Place {
-        program: &program,
-        project: &folder.join("test"),
-        state: &scratch.path().join("state"),
-        postgres,
-    };
-    let server = Server::start(&place)?;
-    let score = jest::run(&folder, scratch.path(), &server.url()?)?;
-    Ok(Verdict::Ran(score))
+
+    /// Installs above the package, whose own manifest only pnpm understands.
+    fn install(&self, scratch: &Path) -> Result<()> {
+        let lock = fs::read_to_string(scratch.join(LOCK_FILE)).context("there is no lock file")?;
+        let packages = self
+            .versions(&lock)
+            .map_err(|names| anyhow!("the lock file has no version of {}", names.join(", ")))?;
+        fs::write(scratch.join("package.json"), "{ \"private\": true }\n")?;
+        let arguments = [
+            "install",
+            "--no-save",
+            "--no-package-lock",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+        ];
+        commands::run(tools::npm(scratch).args(arguments).args(packages))
+    }
+
+    /// What npm is to install; the names of those without a version otherwise.
+    fn versions(&self, lock: &str) -> Result<Vec<String>, Vec<String>> {
+        let own = self.packages.iter().map(|name| (self.package, *name));
+        let of_root = self.packages_of_root.iter().map(|name| (".", *name));
+        lock_file::packages(lock, own.chain(of_root))
+    }
 }
 
 fn missing(options: &Options, postgres: Option<&String>) -> Vec<String> {
@@ -65,7 +148,7 @@ fn missing(options: &Options, postgres: Option<&String>) -> Vec<String> {
 }
 
 /// Writes the suite of one revision below `scratch`, and says where its package is.
-fn check_out(repository: &Path, revision: &str, scratch: &Path) -> Result<PathBuf> {
+fn check_out(repository: &Path, revision: &str, package: &str, scratch: &Path) -> Result<PathBuf> {
     let archive = scratch.join("clients.tar");
     commands::run(
         Command::new("git")
@@ -74,7 +157,7 @@ fn check_out(repository: &Path, revision: &str, scratch: &Path) -> Result<PathBu
             .arg("archive")
             .arg("--output")
             .arg(&archive)
-            .args([revision, LOCK_FILE, "tsconfig.base.json", PACKAGE]),
+            .args([revision, LOCK_FILE, "tsconfig.base.json", package]),
     )?;
     commands::run(
         Command::new("tar")
@@ -84,25 +167,7 @@ fn check_out(repository: &Path, revision: &str, scratch: &Path) -> Result<PathBu
             .arg("-C")
             .arg(scratch),
     )?;
-    Ok(scratch.join(PACKAGE))
-}
-
-/// Installs above the package, whose own manifest only pnpm understands.
-fn install(scratch: &Path) -> Result<()> {
-    let lock = fs::read_to_string(scratch.join(LOCK_FILE)).context("there is no lock file")?;
-    let packages = lock_file::packages(&lock, PACKAGE)
-        .map_err(|names| anyhow!("the lock file has no version of {}", names.join(", ")))?;
-    fs::write(scratch.join("package.json"), "{ \"private\": true }\n")?;
-    let arguments = [
-        "install",
-        "--no-save",
-        "--no-package-lock",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ];
-    commands::run(tools::npm(scratch).args(arguments).args(packages))
+    Ok(scratch.join(package))
 }
 
 #[cfg(test)]
@@ -113,7 +178,7 @@ mod tests {
     fn a_checkout_holds_the_package_and_leaves_the_repository_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let (repository, scratch) = (folder.path().join("repo"), folder.path().join("scratch"));
-        let package = repository.join(PACKAGE);
+        let package = repository.join(POSTGREST_JS.package);
         for path in [&package, &scratch] {
             fs::create_dir_all(path).expect("a folder");
         }
@@ -131,7 +196,8 @@ mod tests {
         git(&["add", "."]);
         git(&["commit", "--quiet", "--message", "all"]);
 
-        let found = check_out(&repository, "HEAD", &scratch).expect("a checkout");
+        let found =
+            check_out(&repository, "HEAD", POSTGREST_JS.package, &scratch).expect("a checkout");
 
         assert!(found.join("package.json").is_file());
         assert!(scratch.join(LOCK_FILE).is_file());

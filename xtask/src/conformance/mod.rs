@@ -1,4 +1,4 @@
-//! `cargo xtask conformance rest`: suites of the originals, run against our REST service.
+//! `cargo xtask conformance`: suites of the originals, run against our services.
 //!
 //! They are no part of this repository and none of their files is kept here: each suite is read
 //! from a copy that the developer has, and runs in a temporary folder. What is not there is named.
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let mut verdicts = Vec::new();
-    for suite in options.suites() {
+    for &suite in options.suites() {
         println!("{suite}");
         verdicts.push((suite, run_suite(suite, &options)?));
     }
@@ -93,7 +93,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
 fn run_suite(suite: Suite, options: &Options) -> Result<Verdict> {
     match suite {
         Suite::Spec => spec_suite::run(options),
-        Suite::Clients => client_suite::run(options),
+        Suite::PostgrestJs => client_suite::POSTGREST_JS.run(options),
+        Suite::StorageJs => client_suite::STORAGE_JS.run(options),
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     }
 
     fn check_exit_code(verdicts: Vec<Verdict>, expected: ExitCode) {
-        let suites = [Suite::Spec, Suite::Clients];
+        let suites = [Suite::Spec, Suite::PostgrestJs];
         let verdicts: Vec<_> = suites.into_iter().zip(verdicts).collect();
         assert_eq!(exit_code(&verdicts, 75.0), expected);
     }

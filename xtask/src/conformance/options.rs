@@ -10,12 +10,13 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 pub(super) const HELP: &str = "\
-cargo xtask conformance rest [options]
+cargo xtask conformance rest|storage [options]
 
-Runs PostgREST's own specification suite and postgrest-js's own tests against this Plinth.
+Runs suites of the originals against this Plinth: for rest PostgREST's own specification suite and
+postgrest-js's own tests, for storage those of storage-js.
 Exit codes: 0 all that ran reached the minimum, 1 one did not, 2 something is missing.
 
-  --suite spec|clients   Only one of the two.
+  --suite spec|clients   Only one of the two of rest.
   --min PERCENT          Least share of cases that must pass (99).
   --harness DIR          The harness of the specification suite
                          ($PLINTH_POSTGREST_SPEC, ../shared/tools/postgrest_spec).
@@ -31,21 +32,23 @@ Exit codes: 0 all that ran reached the minimum, 1 one did not, 2 something is mi
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Suite {
     Spec,
-    Clients,
+    PostgrestJs,
+    StorageJs,
 }
 
 impl fmt::Display for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Spec => "PostgREST's specification suite",
-            Self::Clients => "postgrest-js's own tests",
+            Self::PostgrestJs => "postgrest-js's own tests",
+            Self::StorageJs => "storage-js's own tests",
         })
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Options {
-    only: Option<Suite>,
+    suites: Vec<Suite>,
     pub(super) min: f64,
     pub(super) harness: PathBuf,
     pub(super) source: Option<PathBuf>,
@@ -61,7 +64,7 @@ impl Options {
     pub(super) fn parse(arguments: &[String]) -> Result<Option<Self>> {
         let root = workspace::root();
         let mut options = Self {
-            only: None,
+            suites: Vec::new(),
             min: 99.0,
             harness: from_env("PLINTH_POSTGREST_SPEC")
                 .unwrap_or_else(|| root.join("../shared/tools/postgrest_spec")),
@@ -77,11 +80,12 @@ impl Options {
         let Some((service, mut rest)) = arguments.split_first() else {
             return Ok(None);
         };
-        match service.as_str() {
-            "rest" => {}
+        options.suites = match service.as_str() {
+            "rest" => vec![Suite::Spec, Suite::PostgrestJs],
+            "storage" => vec![Suite::StorageJs],
             "-h" | "--help" => return Ok(None),
-            other => bail!("there is no suite for {other:?}; there is one for rest"),
-        }
+            other => bail!("there is no suite for {other:?}; there are some for rest and storage"),
+        };
         while let Some((name, more)) = rest.split_first() {
             if matches!(name.as_str(), "-h" | "--help") {
                 return Ok(None);
@@ -98,11 +102,12 @@ impl Options {
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         match name {
             "--suite" => {
-                self.only = Some(match value {
-                    "spec" => Suite::Spec,
-                    "clients" => Suite::Clients,
+                let is_wanted: fn(&Suite) -> bool = match value {
+                    "spec" => |suite| *suite == Suite::Spec,
+                    "clients" => |suite| *suite != Suite::Spec,
                     other => bail!("--suite is spec or clients, not {other:?}"),
-                });
+                };
+                self.suites.retain(is_wanted);
             }
             "--min" => self.min = value.parse().context("--min is a number of percent")?,
             "--harness" => self.harness = value.into(),
@@ -117,11 +122,8 @@ impl Options {
         Ok(())
     }
 
-    pub(super) fn suites(&self) -> Vec<Suite> {
-        match self.only {
-            Some(suite) => vec![suite],
-            None => vec![Suite::Spec, Suite::Clients],
-        }
+    pub(super) fn suites(&self) -> &[Suite] {
+        &self.suites
     }
 }
 
@@ -154,9 +156,11 @@ mod tests {
         let one = parse("rest --suite clients --min 50")
             .expect("valid")
             .expect("no help");
-        assert_eq!(all.suites(), [Suite::Spec, Suite::Clients]);
+        let files = parse("storage").expect("valid").expect("no help");
+        assert_eq!(all.suites(), [Suite::Spec, Suite::PostgrestJs]);
         assert_eq!((all.min, all.rev.as_str()), (99.0, "v16.2"));
-        assert_eq!(one.suites(), [Suite::Clients]);
+        assert_eq!(one.suites(), [Suite::PostgrestJs]);
+        assert_eq!(files.suites(), [Suite::StorageJs]);
         assert_eq!(one.min, 50.0);
     }
 
@@ -165,7 +169,7 @@ mod tests {
         for (line, expected) in [
             (
                 "auth",
-                "there is no suite for \"auth\"; there is one for rest",
+                "there is no suite for \"auth\"; there are some for rest and storage",
             ),
             (
                 "rest --suite both",

@@ -24,6 +24,8 @@ pub(super) struct Place<'a> {
     pub(super) state: &'a Path,
     /// The programs of PostgreSQL.
     pub(super) postgres: &'a Path,
+    /// Besides those in the folder.
+    pub(super) settings: &'static [&'static str],
 }
 
 /// A running server. It stops when this goes out of scope.
@@ -33,13 +35,14 @@ pub(super) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// Starts it with what the suite's folder says, with PostGIS installed before.
+    /// Starts it with what the suite's folder says, with PostGIS installed before if need be.
     ///
     /// Migrations run as `postgres`, who may not install it; the hosted service lets that pass.
-    pub(super) fn start(place: &'a Place<'a>) -> Result<Self> {
-        let first = Self::launch(place, &["--no-migrate"])?;
-        install_postgis(place)?;
-        drop(first);
+    pub(super) fn start(place: &'a Place<'a>, needs_postgis: bool) -> Result<Self> {
+        if needs_postgis {
+            let _first = Self::launch(place, &["--no-migrate"])?;
+            install_postgis(place)?;
+        }
         Self::launch(place, &[])
     }
 
@@ -53,6 +56,7 @@ impl<'a> Server<'a> {
                 "plinth.database.bin_dir={}",
                 place.postgres.display()
             ))
+            .args(place.settings.iter().flat_map(|setting| ["--set", setting]))
             .args(further)
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
