@@ -311,7 +311,7 @@ mod tests {
         for status in [400, 401, 403, 404, 408, 422, 429, 505, 519, 531, 599] {
             assert!(!answer(status, None, "{}").is_retryable(), "{status}");
         }
-        assert!(AuthError::from(TransportError("lost".to_owned())).is_retryable());
+        assert!(AuthError::from(TransportError::new("lost")).is_retryable());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) use call::{Call, segment};
 pub(crate) use factors::code_answer;
 pub use factors::{Challenge, EnrolledFactor, EnrolledTotp};
 pub use passkeys::{Passkey, PasskeyOptions};
-pub use refresh::{FIRST_WAIT_MS, RETRY_BUDGET_MS};
+pub use refresh::{ATTEMPT_TIMEOUT, FIRST_WAIT_MS, RETRY_BUDGET_MS};
 pub use user::Scope;
 
 /// K11: the version of answers that this client reads.
@@ -92,6 +92,14 @@ impl AuthApi {
         let mut parts = Parts::clone(&self.0);
         parts.timeout = Some(limit);
         Self(Arc::new(parts))
+    }
+
+    /// The same, giving up after this long where no limit is set.
+    pub(crate) fn or_timeout(&self, limit: Duration) -> Self {
+        match self.0.timeout {
+            Some(_) => self.clone(),
+            None => self.clone().with_timeout(limit),
+        }
     }
 
     /// The same for one call with options of its own.
