@@ -19,7 +19,8 @@ const KEEP_FAILED: Duration = Duration::from_secs(60);
 /// token at the same time. Without one the auth service sorts it out: it accepts the token that
 /// came before the current one, too (A22).
 pub trait RefreshCoordinator: Send + Sync + 'static {
-    /// Waits until nobody else holds this key. The lock ends when what is returned is dropped.
+    /// Waits until nobody else holds this key. The lock ends when what is returned is dropped. Lock
+    /// and refresh together are given a minute; after that both are dropped.
     ///
     /// The key is a hash; nothing can be learned from it.
     fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Box<dyn Send>>;

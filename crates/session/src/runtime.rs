@@ -3,6 +3,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use lru::LruCache;
 use plinth_token::credential_hash;
@@ -16,6 +17,9 @@ use crate::verify::KnownTokens;
 const MAX_ENTRIES: NonZeroUsize = NonZeroUsize::new(10_000).expect("more than none");
 /// How many refreshes may be under way at once (A27).
 const MAX_CONCURRENT: usize = 64;
+/// How long a call may take: the whole budget of a refresh, and some time for the lock of
+/// [`RefreshCoordinator`](crate::RefreshCoordinator).
+const LONGEST_CALL: Duration = Duration::from_secs(60);
 /// How long a sign-in that began here may take (A37).
 const MAX_FLOW_AGE_MS: i64 = 10 * 60 * 1000;
 
@@ -41,8 +45,8 @@ impl SessionRuntime {
     /// A state of its own, for tests and for tenants that must not share.
     pub fn new() -> Self {
         Self(Arc::new(Parts {
-            refreshes: Flights::new(MAX_ENTRIES, MAX_CONCURRENT),
-            checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT),
+            refreshes: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
+            checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
             known: KnownTokens::new(),
             flows: Mutex::new(LruCache::sparse(MAX_ENTRIES)),
         }))
