@@ -169,7 +169,7 @@ impl Auth {
             self.forget().await?;
         }
         match self.api().sign_out(session.access_token(), scope).await {
-            Err(error) if !is_already_gone(&error) => return Err(error),
+            Err(error) if !error.means_signed_out() => return Err(error),
             _ => {}
         }
         match scope {
@@ -190,35 +190,6 @@ impl Auth {
 
     async fn forget(&self) -> Result<(), AuthError> {
         self.engine.remove(SignOutReason::User).await
-    }
-}
-
-fn is_already_gone(error: &AuthError) -> bool {
-    matches!(error, AuthError::SessionMissing) || matches!(error.status(), Some(401 | 403 | 404))
-}
-
-impl Engine {
-    /// Keeps a new session and says what made it.
-    pub(crate) async fn begin_session(
-        &self,
-        session: &Session,
-        event: AuthEvent,
-    ) -> Result<(), AuthError> {
-        self.save(session).await?;
-        self.emit(event, Some(session));
-        Ok(())
-    }
-
-    /// Puts a changed user into the session that is stored now: it may have been refreshed since
-    /// the request was sent, or be gone.
-    pub(crate) async fn replace_user(&self, user: &User) -> Result<(), AuthError> {
-        match self.read().await? {
-            Some(session) => {
-                self.begin_session(&session.with_user(user), AuthEvent::UserUpdated)
-                    .await
-            }
-            None => Ok(()),
-        }
     }
 }
 

@@ -35,7 +35,7 @@ pub use api::{
 pub use claims::{Claims, Decoded};
 pub use engine::{
     AuthEvent, AuthEvents, AutoRefresh, BusMessage, COOL_DOWN_MS, REFRESH_THRESHOLD_TICKS,
-    SessionBus, SignOutReason, TICK_MS,
+    SessionBus, SessionRefresher, SignOutReason, TICK_MS,
 };
 pub(crate) use engine::{Engine, Settings};
 pub use error::AuthError;

@@ -28,6 +28,7 @@ impl Engine {
 
     /// Takes up the session of an earlier run.
     async fn recover(self: &Arc<Self>) -> Result<(), AuthError> {
+        self.take_user_back().await?;
         let session = match self.stored().await? {
             Stored::Absent => return Ok(()),
             Stored::Malformed => return self.remove(SignOutReason::Invalid).await,
