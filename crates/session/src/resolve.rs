@@ -121,10 +121,10 @@ impl Config {
     }
 
     async fn renew(&self, jar: &mut Jar, stored: StoredSession, old: Option<Old>) -> SessionState {
-        let (is_over, otherwise) = match self.refresh(&stored).await {
+        let (is_over, otherwise) = match self.refresh(stored.refresh_token()).await {
             Refreshed::Renewed(renewed) => return self.adopt(jar, renewed).await,
-            Refreshed::Refused => (true, SessionState::Anonymous),
-            Refreshed::Unavailable => (false, SessionState::Unavailable),
+            Refreshed::Refused(_) => (true, SessionState::Anonymous),
+            Refreshed::Unavailable(_) => (false, SessionState::Unavailable),
         };
         // It was early: what is left of the old token is still good (S30).
         match old {

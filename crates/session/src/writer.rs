@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::context::Context;
 use crate::cookie;
 use crate::flows;
+use crate::refresh::SharedRefresher;
 use crate::server_check::Checked;
 use crate::session::{Session, SessionState};
 use crate::store::CookieStore;
@@ -117,13 +118,10 @@ impl SessionWriter {
                 .backend
                 .sign_out(stored.access_token(), scope)
                 .await;
-            ended.or_else(|error| {
-                if is_already_gone(&error) {
-                    Ok(())
-                } else {
-                    Err(error)
-                }
-            })?;
+            match ended {
+                Err(error) if !error.means_signed_out() => return Err(error),
+                _ => {}
+            }
         }
         if scope == Scope::Global {
             self.clear();
@@ -176,9 +174,14 @@ impl SessionWriter {
     }
 
     /// An SDK client whose session is the one in the cookies: what it signs in, changes or signs
-    /// out goes out with the response.
+    /// out goes out with the response. Refreshes are shared with all other requests of the session.
     pub fn client(&self) -> Result<Client, AuthError> {
-        self.0.config().client().session_store(self.store()).build()
+        let config = self.0.config();
+        config
+            .client()
+            .session_store(self.store())
+            .refresher(SharedRefresher(Arc::clone(config)))
+            .build()
     }
 
     /// Who is signed in as the request came.
@@ -211,11 +214,6 @@ impl SessionWriter {
             SessionState::Anonymous | SessionState::Unavailable => None,
         }
     }
-}
-
-/// The server does not know the session any more, which is what was wanted (S66).
-fn is_already_gone(error: &AuthError) -> bool {
-    matches!(error, AuthError::SessionMissing) || matches!(error.status(), Some(401 | 403 | 404))
 }
 
 /// Whom a session claims to be of. Proven or not: a change is worth reporting either way.
