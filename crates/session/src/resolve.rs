@@ -49,11 +49,13 @@ impl Config {
     ) -> SessionState {
         if jar.request().has_conflict_of(&self.key) {
             metrics::conflicting_cookies();
-            tracing::warn!(
-                cookie = %self.key,
-                "session cookies contradict each other; the first of a name counts, and a whole value \
-                 before chunks"
-            );
+            if self.runtime.conflicts().is_due(self.clock.now_ms()) {
+                tracing::warn!(
+                    cookie = %self.key,
+                    "session cookies contradict each other; the first of a name counts, and a whole \
+                     value before chunks. This is said once a minute; metrics count every request"
+                );
+            }
         }
         let Some(stored) = self.stored_session(jar) else {
             return SessionState::Anonymous;

@@ -10,6 +10,7 @@ use plinth_token::credential_hash;
 
 use crate::flight::Flights;
 use crate::refresh::Refreshed;
+use crate::seldom::Seldom;
 use crate::server_check::Checked;
 use crate::verify::KnownTokens;
 
@@ -33,6 +34,8 @@ struct Parts {
     checks: Arc<Flights<Checked>>,
     known: KnownTokens,
     flows: Mutex<LruCache<String, i64>>,
+    conflicts: Seldom,
+    refused_transports: Seldom,
 }
 
 impl Default for SessionRuntime {
@@ -49,6 +52,8 @@ impl SessionRuntime {
             checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
             known: KnownTokens::new(),
             flows: Mutex::new(LruCache::sparse(MAX_ENTRIES)),
+            conflicts: Seldom::new(),
+            refused_transports: Seldom::new(),
         }))
     }
 
@@ -68,6 +73,16 @@ impl SessionRuntime {
 
     pub(crate) fn known_tokens(&self) -> &KnownTokens {
         &self.0.known
+    }
+
+    /// When cookies that contradict each other are worth a line in the log.
+    pub(crate) fn conflicts(&self) -> &Seldom {
+        &self.0.conflicts
+    }
+
+    /// When cookies that may not be written are worth a line in the log.
+    pub(crate) fn refused_transports(&self) -> &Seldom {
+        &self.0.refused_transports
     }
 
     /// Remembers when a sign-in began. Cookies cannot say it: their form is shared with others.

@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use crate::context::Context;
 use crate::cookie;
-use crate::flows;
 use crate::refresh::SharedRefresher;
 use crate::server_check::Checked;
 use crate::session::{Session, SessionState};
@@ -139,16 +138,20 @@ impl SessionWriter {
         for session in sessions.iter().flatten() {
             config.forget_refreshes_of(session);
         }
-        flows::forget_everything(&mut jar, &config.key);
+        jar.forget_session(&config.key);
     }
 
     /// Removes the session's cookies also at places where an earlier version of the application
-    /// wrote them, for a move to another domain or path (C26).
-    pub fn clear_at_scopes(&self, scopes: &[cookie::Scope]) {
+    /// wrote them, for a move to another domain or path (C26). Fails, and removes nothing, where a
+    /// scope cannot be written into a header.
+    pub fn clear_at_scopes(
+        &self,
+        scopes: &[cookie::Scope],
+    ) -> Result<(), cookie::CookieOptionsError> {
         let config = self.0.config();
         self.0
             .jar()
-            .remove_at_scopes(&config.key, scopes, &config.cookie_options);
+            .remove_at_scopes(&config.key, scopes, &config.cookie_options)
     }
 
     /// Begins a sign-in that leaves for another page: makes its secret and keeps it in cookies.

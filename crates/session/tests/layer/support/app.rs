@@ -169,7 +169,8 @@ async fn replace(writer: SessionWriter, body: String) -> Result<String, String> 
 /// The session's cookies at a domain of an earlier version.
 async fn clear_old(writer: SessionWriter) {
     let domain = Some(".old.test".to_owned());
-    writer.clear_at_scopes(&[plinth_session::cookie::Scope { domain, path: None }]);
+    let scope = plinth_session::cookie::Scope { domain, path: None };
+    writer.clear_at_scopes(&[scope]).unwrap();
 }
 
 async fn rows(client: UserClient) -> String {
