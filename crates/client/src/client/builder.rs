@@ -190,9 +190,7 @@ impl ClientBuilder {
             refresher: self.refresher.unwrap_or_else(|| Arc::new(api.clone())),
         };
         let engine = Engine::new(api, self.keys.unwrap_or_default(), settings);
-        let auth = Auth {
-            engine: Arc::new(engine),
-        };
+        let auth = Auth::new(engine);
         let tokens: Arc<dyn TokenSource> = Arc::new(auth.clone());
         Ok(Client {
             base: Arc::new(base),

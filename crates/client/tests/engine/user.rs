@@ -493,3 +493,50 @@ async fn s61_a_changed_user_is_not_put_into_somebody_elses_session() {
     let stored = bench.stored_session().await.unwrap();
     assert_eq!(stored.user().unwrap().id(), "somebody-else");
 }
+
+#[tokio::test]
+async fn r1_calls_of_one_word_take_headers_from_their_handle() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let user = Reply::json(200, json!({ "id": "u" }));
+    bench.server.on(USER, [user]);
+    let client = bench.client();
+    let (auth, name) = (client.auth(), "x-request-id");
+
+    auth.header(name, "1").user().await.unwrap();
+    auth.mfa().header(name, "2").factors().await.unwrap();
+    auth.user().await.unwrap();
+    let error = auth.header("no name", "3").user().await.unwrap_err();
+
+    let asked = bench.server.asked();
+    let ids: Vec<_> = asked.iter().map(|asked| asked.header(name)).collect();
+    assert_eq!(ids, [Some("1"), Some("2"), None]);
+    assert!(matches!(error, AuthError::InvalidInput(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn r1_calls_of_one_word_take_a_time_limit_from_their_handle() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let never = Arc::new(Semaphore::new(0));
+    let user = Reply::json(200, json!({ "id": "u" }));
+    bench.server.on(USER, [user.behind(&never)]);
+    let hanging = Reply::json(200, json!({})).behind(&never);
+    bench.server.on(TOKEN, [hanging]);
+    let client = bench.client();
+    let auth = client.auth().timeout(std::time::Duration::from_secs(2));
+    let after_two_seconds = async || {
+        settle().await;
+        bench.advance(2);
+    };
+
+    let (asked, ()) = tokio::join!(auth.user(), after_two_seconds());
+    // Also while a refresh that it shares with others hangs.
+    bench.advance(3600);
+    let passkeys = auth.passkeys();
+    let (waited, ()) = tokio::join!(passkeys.list(), after_two_seconds());
+
+    assert_eq!(asked.unwrap_err().to_string(), "the request timed out");
+    assert_eq!(waited.unwrap_err().to_string(), "the request timed out");
+    assert_eq!(bench.server.routes(), [USER, TOKEN]);
+}
