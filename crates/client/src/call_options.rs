@@ -42,4 +42,26 @@ macro_rules! with_call_options {
     )*};
 }
 
-pub(crate) use with_call_options;
+/// Gives a handle with a method `with_options` the methods `timeout` and `header`.
+macro_rules! with_handle_options {
+    ($($handle:ty),* $(,)?) => {$(
+        impl $handle {
+            /// The same, whose requests give up after this long.
+            pub fn timeout(&self, limit: std::time::Duration) -> Self {
+                let mut options = crate::call_options::CallOptions::default();
+                options.timeout = Some(limit);
+                self.with_options(&options)
+            }
+
+            /// The same, whose requests carry this header, replacing what would be sent under
+            /// this name.
+            pub fn header(&self, name: &str, value: &str) -> Self {
+                let mut options = crate::call_options::CallOptions::default();
+                options.set_header(name, value);
+                self.with_options(&options)
+            }
+        }
+    )*};
+}
+
+pub(crate) use {with_call_options, with_handle_options};

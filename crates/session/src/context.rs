@@ -151,10 +151,16 @@ impl Context {
             return false;
         }
         let Some(options) = options else {
-            tracing::error!(
-                "session cookies are not written over plain http; \
-                 serve the application over https, or allow it with `allow_insecure`"
-            );
+            if config
+                .runtime
+                .refused_transports()
+                .is_due(config.clock.now_ms())
+            {
+                tracing::error!(
+                    "session cookies are not written over plain http; \
+                     serve the application over https, or allow it with `allow_insecure`"
+                );
+            }
             return false;
         };
         let mut has_written = false;

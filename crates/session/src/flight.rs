@@ -17,6 +17,7 @@ use tokio::time::timeout;
 pub(crate) struct Flights<T> {
     entries: Mutex<LruCache<String, Flight<T>>>,
     permits: Arc<Semaphore>,
+    longest: Duration,
 }
 
 struct Flight<T> {
@@ -32,11 +33,16 @@ struct Landed<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Flights<T> {
-    /// At most so many keys, and so many calls at once.
-    pub(crate) fn new(max_entries: NonZeroUsize, max_concurrent: usize) -> Arc<Self> {
+    /// At most so many keys, and so many calls at once, none of which takes longer than this.
+    pub(crate) fn new(
+        max_entries: NonZeroUsize,
+        max_concurrent: usize,
+        longest: Duration,
+    ) -> Arc<Self> {
         Arc::new(Self {
             entries: Mutex::new(LruCache::sparse(max_entries)),
             permits: Arc::new(Semaphore::new(max_concurrent)),
+            longest,
         })
     }
 
@@ -44,7 +50,8 @@ impl<T: Clone + Send + Sync + 'static> Flights<T> {
     /// which also says for how long its result is good.
     ///
     /// Nothing when it takes longer than `wait`, when too many calls are in flight for that long,
-    /// or when the result was [forgotten](Self::forget) meanwhile. The call itself goes on.
+    /// or when the result was [forgotten](Self::forget) meanwhile. The call itself goes on, though
+    /// not for ever: one that hangs would keep its place among those that may run at once.
     pub(crate) async fn join<F>(
         self: &Arc<Self>,
         key: &str,
@@ -127,8 +134,13 @@ impl<T: Clone + Send + Sync + 'static> Flights<T> {
             landing.clone(),
         );
         tokio::spawn(async move {
-            let (result, keep) = call.await;
+            let landed = timeout(flights.longest, call).await;
             drop(permit);
+            let Ok((result, keep)) = landed else {
+                tracing::warn!("a call about a session was given up on, because it takes too long");
+                flights.remove(&key, &own);
+                return;
+            };
             let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
             let until_ms = clock.now_ms().saturating_add(keep_ms);
             sender.send_replace(Some(Landed { result, until_ms }));
@@ -187,9 +199,17 @@ mod tests {
 
     impl Fixture {
         fn new(max_entries: usize, max_concurrent: usize) -> Self {
+            Self::with_calls_of(LONG, max_entries, max_concurrent)
+        }
+
+        fn with_calls_of(longest: Duration, max_entries: usize, max_concurrent: usize) -> Self {
             let manual = ManualClock::at(1_000);
             Self {
-                flights: Flights::new(NonZeroUsize::new(max_entries).unwrap(), max_concurrent),
+                flights: Flights::new(
+                    NonZeroUsize::new(max_entries).unwrap(),
+                    max_concurrent,
+                    longest,
+                ),
                 clock: Arc::new(manual.clone()),
                 manual,
                 calls: Arc::default(),
@@ -263,6 +283,19 @@ mod tests {
         gate.notify_one();
         assert_eq!(fixture.join("a", &gate, LONG).await, Some(1));
         assert_eq!(fixture.join_at_once("b").await, Some(2));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_hangs_ends_and_makes_room() {
+        let fixture = Fixture::with_calls_of(Duration::from_millis(20), 10, 1);
+        let never = Arc::new(Notify::new());
+
+        let begun = std::time::Instant::now();
+        assert_eq!(fixture.join("a", &never, LONG).await, None);
+        assert!(begun.elapsed() < LONG);
+
+        assert_eq!(fixture.join_at_once("b").await, Some(2));
+        assert_eq!(fixture.join_at_once("a").await, Some(3));
     }
 
     #[tokio::test]

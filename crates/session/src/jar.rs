@@ -7,7 +7,8 @@ use http::{HeaderMap, HeaderValue};
 use zeroize::Zeroizing;
 
 use crate::cookie::{
-    Changes, CookieOptions, Cookies, Encoding, Limits, Scope, Side, Write, header, remove_at_scopes,
+    Changes, CookieOptions, CookieOptionsError, Cookies, Encoding, Limits, Scope, Side, Write,
+    flow_index, header, remove_at_scopes,
 };
 
 /// The cookies of one request that belong to one session key.
@@ -54,15 +55,22 @@ impl Jar {
         self.changes.remove(key);
     }
 
+    /// Forgets the session and every sign-in under way.
+    pub(crate) fn forget_session(&mut self, key: &str) {
+        let index = self.item(&flow_index(key));
+        self.changes.forget_session(key, index.as_deref());
+    }
+
     /// Removes the cookies of a key also where an earlier version of the application wrote them.
     pub(crate) fn remove_at_scopes(
         &mut self,
         key: &str,
         scopes: &[Scope],
         options: &CookieOptions,
-    ) {
-        let writes = remove_at_scopes(key, &self.request, scopes, options);
+    ) -> Result<(), CookieOptionsError> {
+        let writes = remove_at_scopes(key, &self.request, scopes, options)?;
         self.left_overs.extend(writes);
+        Ok(())
     }
 
     /// What the browser has to be told.

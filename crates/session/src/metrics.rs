@@ -14,8 +14,8 @@ pub(crate) fn request(state: &'static str) {
 pub(crate) fn refreshed(refreshed: &Refreshed) {
     let outcome = match refreshed {
         Refreshed::Renewed(_) => "renewed",
-        Refreshed::Refused => "refused",
-        Refreshed::Unavailable => "unavailable",
+        Refreshed::Refused(_) => "refused",
+        Refreshed::Unavailable(_) => "unavailable",
     };
     counter!("plinth_session_refreshes_total", "outcome" => outcome).increment(1);
 }

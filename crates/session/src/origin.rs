@@ -83,9 +83,22 @@ impl Transport {
     }
 }
 
+/// What proxies add to a request.
+const FORWARDING: [&str; 5] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+];
+
 /// Whether the client says that it talks to its own machine. Believed only to leave `Secure` away
-/// in the answer to that very client.
+/// in the answer to that very client; and not where a proxy stands in between, because many tell
+/// the application its own address instead of the public one.
 fn is_loopback_host(headers: &HeaderMap) -> bool {
+    if FORWARDING.iter().any(|name| headers.contains_key(*name)) {
+        return false;
+    }
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
@@ -240,5 +253,13 @@ mod tests {
         assert_eq!(with_host("localhost:3000"), Transport::Open);
         assert_eq!(with_host("localhost.example.com"), Transport::Secure);
         assert_eq!(with_host("not a host"), Transport::Secure);
+    }
+
+    #[test]
+    fn behind_a_proxy_that_nobody_vouches_for_the_own_machine_is_not_believed() {
+        for name in FORWARDING {
+            let (headers, _) = request("127.0.0.1:9", &[("host", "127.0.0.1:3000"), (name, "x")]);
+            assert_eq!(Transport::of(None, &headers, false), Transport::Secure);
+        }
     }
 }

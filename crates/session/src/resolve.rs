@@ -49,11 +49,13 @@ impl Config {
     ) -> SessionState {
         if jar.request().has_conflict_of(&self.key) {
             metrics::conflicting_cookies();
-            tracing::warn!(
-                cookie = %self.key,
-                "session cookies contradict each other; the first of a name counts, and a whole value \
-                 before chunks"
-            );
+            if self.runtime.conflicts().is_due(self.clock.now_ms()) {
+                tracing::warn!(
+                    cookie = %self.key,
+                    "session cookies contradict each other; the first of a name counts, and a whole \
+                     value before chunks. This is said once a minute; metrics count every request"
+                );
+            }
         }
         let Some(stored) = self.stored_session(jar) else {
             return SessionState::Anonymous;
@@ -121,10 +123,10 @@ impl Config {
     }
 
     async fn renew(&self, jar: &mut Jar, stored: StoredSession, old: Option<Old>) -> SessionState {
-        let (is_over, otherwise) = match self.refresh(&stored).await {
+        let (is_over, otherwise) = match self.refresh(stored.refresh_token()).await {
             Refreshed::Renewed(renewed) => return self.adopt(jar, renewed).await,
-            Refreshed::Refused => (true, SessionState::Anonymous),
-            Refreshed::Unavailable => (false, SessionState::Unavailable),
+            Refreshed::Refused(_) => (true, SessionState::Anonymous),
+            Refreshed::Unavailable(_) => (false, SessionState::Unavailable),
         };
         // It was early: what is left of the old token is still good (S30).
         match old {

@@ -3,12 +3,14 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use lru::LruCache;
 use plinth_token::credential_hash;
 
 use crate::flight::Flights;
 use crate::refresh::Refreshed;
+use crate::seldom::Seldom;
 use crate::server_check::Checked;
 use crate::verify::KnownTokens;
 
@@ -16,6 +18,9 @@ use crate::verify::KnownTokens;
 const MAX_ENTRIES: NonZeroUsize = NonZeroUsize::new(10_000).expect("more than none");
 /// How many refreshes may be under way at once (A27).
 const MAX_CONCURRENT: usize = 64;
+/// How long a call may take: the whole budget of a refresh, and some time for the lock of
+/// [`RefreshCoordinator`](crate::RefreshCoordinator).
+const LONGEST_CALL: Duration = Duration::from_secs(60);
 /// How long a sign-in that began here may take (A37).
 const MAX_FLOW_AGE_MS: i64 = 10 * 60 * 1000;
 
@@ -29,6 +34,8 @@ struct Parts {
     checks: Arc<Flights<Checked>>,
     known: KnownTokens,
     flows: Mutex<LruCache<String, i64>>,
+    conflicts: Seldom,
+    refused_transports: Seldom,
 }
 
 impl Default for SessionRuntime {
@@ -41,10 +48,12 @@ impl SessionRuntime {
     /// A state of its own, for tests and for tenants that must not share.
     pub fn new() -> Self {
         Self(Arc::new(Parts {
-            refreshes: Flights::new(MAX_ENTRIES, MAX_CONCURRENT),
-            checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT),
+            refreshes: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
+            checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
             known: KnownTokens::new(),
             flows: Mutex::new(LruCache::sparse(MAX_ENTRIES)),
+            conflicts: Seldom::new(),
+            refused_transports: Seldom::new(),
         }))
     }
 
@@ -64,6 +73,16 @@ impl SessionRuntime {
 
     pub(crate) fn known_tokens(&self) -> &KnownTokens {
         &self.0.known
+    }
+
+    /// When cookies that contradict each other are worth a line in the log.
+    pub(crate) fn conflicts(&self) -> &Seldom {
+        &self.0.conflicts
+    }
+
+    /// When cookies that may not be written are worth a line in the log.
+    pub(crate) fn refused_transports(&self) -> &Seldom {
+        &self.0.refused_transports
     }
 
     /// Remembers when a sign-in began. Cookies cannot say it: their form is shared with others.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::context::Context;
 use crate::cookie;
-use crate::flows;
+use crate::refresh::SharedRefresher;
 use crate::server_check::Checked;
 use crate::session::{Session, SessionState};
 use crate::store::CookieStore;
@@ -117,13 +117,10 @@ impl SessionWriter {
                 .backend
                 .sign_out(stored.access_token(), scope)
                 .await;
-            ended.or_else(|error| {
-                if is_already_gone(&error) {
-                    Ok(())
-                } else {
-                    Err(error)
-                }
-            })?;
+            match ended {
+                Err(error) if !error.means_signed_out() => return Err(error),
+                _ => {}
+            }
         }
         if scope == Scope::Global {
             self.clear();
@@ -141,16 +138,20 @@ impl SessionWriter {
         for session in sessions.iter().flatten() {
             config.forget_refreshes_of(session);
         }
-        flows::forget_everything(&mut jar, &config.key);
+        jar.forget_session(&config.key);
     }
 
     /// Removes the session's cookies also at places where an earlier version of the application
-    /// wrote them, for a move to another domain or path (C26).
-    pub fn clear_at_scopes(&self, scopes: &[cookie::Scope]) {
+    /// wrote them, for a move to another domain or path (C26). Fails, and removes nothing, where a
+    /// scope cannot be written into a header.
+    pub fn clear_at_scopes(
+        &self,
+        scopes: &[cookie::Scope],
+    ) -> Result<(), cookie::CookieOptionsError> {
         let config = self.0.config();
         self.0
             .jar()
-            .remove_at_scopes(&config.key, scopes, &config.cookie_options);
+            .remove_at_scopes(&config.key, scopes, &config.cookie_options)
     }
 
     /// Begins a sign-in that leaves for another page: makes its secret and keeps it in cookies.
@@ -176,9 +177,14 @@ impl SessionWriter {
     }
 
     /// An SDK client whose session is the one in the cookies: what it signs in, changes or signs
-    /// out goes out with the response.
+    /// out goes out with the response. Refreshes are shared with all other requests of the session.
     pub fn client(&self) -> Result<Client, AuthError> {
-        self.0.config().client().session_store(self.store()).build()
+        let config = self.0.config();
+        config
+            .client()
+            .session_store(self.store())
+            .refresher(SharedRefresher(Arc::clone(config)))
+            .build()
     }
 
     /// Who is signed in as the request came.
@@ -211,11 +217,6 @@ impl SessionWriter {
             SessionState::Anonymous | SessionState::Unavailable => None,
         }
     }
-}
-
-/// The server does not know the session any more, which is what was wanted (S66).
-fn is_already_gone(error: &AuthError) -> bool {
-    matches!(error, AuthError::SessionMissing) || matches!(error.status(), Some(401 | 403 | 404))
 }
 
 /// Whom a session claims to be of. Proven or not: a change is worth reporting either way.

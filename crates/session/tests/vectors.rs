@@ -5,7 +5,7 @@
 
 use plinth_session::cookie::{
     CHUNK_LENGTH, Changes, CookieOptions, Cookies, Encoding, Limits, SameSite, Scope, Side, Write,
-    is_chunk_like, remove_at_scopes, split,
+    flow_index, is_chunk_like, remove_at_scopes, split,
 };
 use serde_json::{Map, Value, json};
 
@@ -75,17 +75,8 @@ fn changes(case: &Value, request: &Cookies) -> Changes {
         changes.set(key, item);
         return changes;
     }
-    let index = format!("{key}-flows-code-verifier");
-    let flows = request.item(&index, &Limits::default());
-    let flows: Vec<String> = flows
-        .map(|text| serde_json::from_str(&text).unwrap())
-        .unwrap_or_default();
-    for flow in flows {
-        changes.remove(format!("{key}-flow-{flow}-code-verifier"));
-    }
-    changes.remove(index);
-    changes.remove(key);
-    changes.remove(format!("{key}-code-verifier"));
+    let index = request.item(&flow_index(key), &Limits::default());
+    changes.forget_session(key, index.as_deref());
     changes
 }
 
@@ -294,7 +285,8 @@ fn old_places_are_cleared_as_in_the_reference() {
         let scopes = [scope(Some(".old.example"), None), scope(None, Some("/app"))];
         let options = options(&Value::Null);
 
-        let writes = remove_at_scopes("sb-plinthref-auth-token", &request, &scopes, &options);
+        let writes =
+            remove_at_scopes("sb-plinthref-auth-token", &request, &scopes, &options).unwrap();
 
         let shown: Vec<Value> = writes.iter().map(|write| shown(write, &options)).collect();
         assert_eq!(json!(shown), without_options(&case["writes"]));

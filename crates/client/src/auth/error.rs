@@ -114,6 +114,12 @@ impl AuthError {
             && !matches!(self, Self::Store(_) | Self::RefreshDiscarded)
     }
 
+    /// Whether a sign-out that failed like this has nothing left to end: the server does not know
+    /// the session any more (S66).
+    pub fn means_signed_out(&self) -> bool {
+        matches!(self, Self::SessionMissing) || matches!(self.status(), Some(401 | 403 | 404))
+    }
+
     /// Why, in one word.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
@@ -311,7 +317,7 @@ mod tests {
         for status in [400, 401, 403, 404, 408, 422, 429, 505, 519, 531, 599] {
             assert!(!answer(status, None, "{}").is_retryable(), "{status}");
         }
-        assert!(AuthError::from(TransportError("lost".to_owned())).is_retryable());
+        assert!(AuthError::from(TransportError::new("lost")).is_retryable());
     }
 
     #[test]
@@ -358,6 +364,17 @@ mod tests {
             "{error:?}"
         );
         assert!(!error.to_string().contains("html"));
+    }
+
+    #[test]
+    fn s66_a_session_that_is_gone_needs_no_sign_out() {
+        for status in [401, 403, 404] {
+            assert!(answer(status, None, "{}").means_signed_out(), "{status}");
+        }
+        assert!(AuthError::SessionMissing.means_signed_out());
+        for status in [400, 429, 500, 503] {
+            assert!(!answer(status, None, "{}").means_signed_out(), "{status}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::engine::{AuthEvent, AuthEvents, AutoRefresh, Engine, SignOutReason};
 use super::jwks::{KeySet, VerifyOptions, verify};
 use super::{AuthApi, AuthError, Claims, Decoded, JwksCache, Scope};
-use crate::call_options::{CallOptions, with_call_options};
+use crate::call_options::{CallOptions, with_call_options, with_handle_options};
 use crate::session::Session;
 use crate::user::User;
 
@@ -16,9 +16,31 @@ use crate::user::User;
 #[derive(Clone, Debug)]
 pub struct Auth {
     pub(crate) engine: Arc<Engine>,
+    /// The engine's, with the options of this handle.
+    api: AuthApi,
 }
 
+with_handle_options!(Auth);
+
 impl Auth {
+    pub(crate) fn new(engine: Engine) -> Self {
+        let api = engine.api.clone();
+        let engine = Arc::new(engine);
+        Self { engine, api }
+    }
+
+    pub(crate) fn with_options(&self, options: &CallOptions) -> Self {
+        Self {
+            engine: Arc::clone(&self.engine),
+            api: self.api.with_options(options),
+        }
+    }
+
+    /// The session that a call in the user's name needs.
+    pub(super) async fn signed_in(&self) -> Result<Session, AuthError> {
+        self.api.within(self.engine.signed_in()).await
+    }
+
     /// Waits until a session of an earlier run has been taken up. Every other call does so too.
     pub async fn ready(&self) {
         self.engine.ready().await;
@@ -35,8 +57,9 @@ impl Auth {
 
     /// New tokens now, whatever time is left.
     pub async fn refresh(&self) -> Result<Session, AuthError> {
-        let session = self.engine.signed_in().await?;
-        self.engine.refresh(session.refresh_token()).await
+        let session = self.signed_in().await?;
+        let refresh = self.engine.refresh(session.refresh_token());
+        self.api.within(refresh).await
     }
 
     /// New tokens for this refresh token; they become the session.
@@ -73,8 +96,7 @@ impl Auth {
 
     /// The signed-in user, as the server knows them now.
     pub async fn user(&self) -> Result<User, AuthError> {
-        self.engine.ready().await;
-        match self.engine.load().await? {
+        match self.api.within(self.session()).await? {
             Some(session) => self.user_for(session.access_token()).await,
             None if self.api().has_own_authorization() => self.api().user_by_header().await,
             None => Err(AuthError::SessionMissing),
@@ -169,7 +191,7 @@ impl Auth {
             self.forget().await?;
         }
         match self.api().sign_out(session.access_token(), scope).await {
-            Err(error) if !is_already_gone(&error) => return Err(error),
+            Err(error) if !error.means_signed_out() => return Err(error),
             _ => {}
         }
         match scope {
@@ -185,40 +207,11 @@ impl Auth {
 
     /// The calls themselves, without a session.
     pub fn api(&self) -> &AuthApi {
-        &self.engine.api
+        &self.api
     }
 
     async fn forget(&self) -> Result<(), AuthError> {
         self.engine.remove(SignOutReason::User).await
-    }
-}
-
-fn is_already_gone(error: &AuthError) -> bool {
-    matches!(error, AuthError::SessionMissing) || matches!(error.status(), Some(401 | 403 | 404))
-}
-
-impl Engine {
-    /// Keeps a new session and says what made it.
-    pub(crate) async fn begin_session(
-        &self,
-        session: &Session,
-        event: AuthEvent,
-    ) -> Result<(), AuthError> {
-        self.save(session).await?;
-        self.emit(event, Some(session));
-        Ok(())
-    }
-
-    /// Puts a changed user into the session that is stored now: it may have been refreshed since
-    /// the request was sent, or be gone.
-    pub(crate) async fn replace_user(&self, user: &User) -> Result<(), AuthError> {
-        match self.read().await? {
-            Some(session) => {
-                self.begin_session(&session.with_user(user), AuthEvent::UserUpdated)
-                    .await
-            }
-            None => Ok(()),
-        }
     }
 }
 

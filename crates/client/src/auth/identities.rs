@@ -13,7 +13,7 @@ impl Auth {
 
     /// Takes one of them away, by its [`Identity::identity_id`].
     pub async fn unlink_identity(&self, identity_id: &str) -> Result<(), AuthError> {
-        let session = self.engine.signed_in().await?;
+        let session = self.signed_in().await?;
         let token = session.access_token();
         self.api().unlink_identity(token, identity_id).await?;
         // What is stored about the user is out of date now.

@@ -74,7 +74,7 @@ impl Auth {
     /// Sends the signed-in user a code that a change of password may need; it goes to
     /// [`UpdateUserRequest::nonce`](super::UpdateUserRequest::nonce).
     pub async fn reauthenticate(&self) -> Result<(), AuthError> {
-        let session = self.engine.signed_in().await?;
+        let session = self.signed_in().await?;
         self.api().reauthenticate(session.access_token()).await
     }
 }

@@ -7,6 +7,7 @@ use super::body::Body;
 use super::engine::AuthEvent;
 use super::sign_in::Channel;
 use super::{Auth, AuthError, Challenge, Claims, Decoded, EnrolledFactor};
+use crate::call_options::{CallOptions, with_handle_options};
 use crate::session::Session;
 use crate::user::{Factor, User};
 
@@ -59,7 +60,15 @@ impl Auth {
     }
 }
 
+with_handle_options!(Mfa);
+
 impl Mfa {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self {
+            auth: self.auth.with_options(options),
+        }
+    }
+
     /// Adds an authenticator app. Show its QR code, then [`Mfa::challenge_and_verify`] once with
     /// what the app displays.
     pub async fn enroll_totp(&self, friendly_name: &str) -> Result<EnrolledFactor, AuthError> {
@@ -96,7 +105,7 @@ impl Mfa {
     }
 
     async fn enroll(&self, body: Value) -> Result<EnrolledFactor, AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth.api().enroll(session.access_token(), body).await
     }
 
@@ -127,7 +136,7 @@ impl Mfa {
     }
 
     async fn challenge_with(&self, factor_id: &str, body: Value) -> Result<Challenge, AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth
             .api()
             .challenge(session.access_token(), factor_id, body)
@@ -212,7 +221,7 @@ impl Mfa {
     }
 
     async fn verify_with(&self, factor_id: &str, body: Value) -> Result<Session, AuthError> {
-        let old = self.auth.engine.signed_in().await?;
+        let old = self.auth.signed_in().await?;
         let api = self.auth.api();
         let session = api
             .verify_factor(old.access_token(), factor_id, body)
@@ -234,7 +243,7 @@ impl Mfa {
 
     /// Removes a factor, and refreshes the session so that its token no longer claims it.
     pub async fn unenroll(&self, factor_id: &str) -> Result<(), AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth
             .api()
             .unenroll(session.access_token(), factor_id)

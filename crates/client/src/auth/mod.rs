@@ -29,13 +29,13 @@ pub use admin::{
 };
 pub(crate) use api::segment as url_segment;
 pub use api::{
-    API_VERSION, AuthApi, Challenge, EnrolledFactor, EnrolledTotp, FIRST_WAIT_MS, Passkey,
-    PasskeyOptions, RETRY_BUDGET_MS, Scope, TokenAnswer, WeakPassword,
+    API_VERSION, ATTEMPT_TIMEOUT, AuthApi, Challenge, EnrolledFactor, EnrolledTotp, FIRST_WAIT_MS,
+    Passkey, PasskeyOptions, RETRY_BUDGET_MS, Scope, TokenAnswer, WeakPassword,
 };
 pub use claims::{Claims, Decoded};
 pub use engine::{
     AuthEvent, AuthEvents, AutoRefresh, BusMessage, COOL_DOWN_MS, REFRESH_THRESHOLD_TICKS,
-    SessionBus, SignOutReason, TICK_MS,
+    SessionBus, SessionRefresher, SignOutReason, TICK_MS,
 };
 pub(crate) use engine::{Engine, Settings};
 pub use error::AuthError;

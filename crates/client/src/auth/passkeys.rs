@@ -7,6 +7,7 @@ use super::body::Body;
 use super::engine::AuthEvent;
 use super::sign_in::SignedIn;
 use super::{Auth, AuthError, Passkey, PasskeyOptions};
+use crate::call_options::{CallOptions, with_handle_options};
 
 /// The passkeys module; see [`Auth::passkeys`].
 #[derive(Clone, Debug)]
@@ -21,10 +22,18 @@ impl Auth {
     }
 }
 
+with_handle_options!(Passkeys);
+
 impl Passkeys {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self {
+            auth: self.auth.with_options(options),
+        }
+    }
+
     /// What to ask an authenticator to make a passkey for the signed-in user.
     pub async fn start_registration(&self) -> Result<PasskeyOptions, AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth
             .api()
             .passkey_registration(session.access_token())
@@ -37,7 +46,7 @@ impl Passkeys {
         challenge_id: &str,
         credential: Value,
     ) -> Result<Passkey, AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         let token = session.access_token();
         self.auth
             .api()
@@ -71,13 +80,13 @@ impl Passkeys {
 
     /// The signed-in user's passkeys.
     pub async fn list(&self) -> Result<Vec<Passkey>, AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth.api().passkeys(session.access_token()).await
     }
 
     /// Gives a passkey another name.
     pub async fn rename(&self, id: &str, friendly_name: &str) -> Result<Passkey, AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth
             .api()
             .rename_passkey(session.access_token(), id, friendly_name)
@@ -86,7 +95,7 @@ impl Passkeys {
 
     /// Removes a passkey.
     pub async fn delete(&self, id: &str) -> Result<(), AuthError> {
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.signed_in().await?;
         self.auth
             .api()
             .delete_passkey(session.access_token(), id)

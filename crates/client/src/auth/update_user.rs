@@ -87,8 +87,8 @@ impl UpdateUserRequest {
 
     /// Changes the user, in the stored session too.
     pub async fn send(self) -> Result<User, AuthError> {
-        let (auth, body) = (self.auth, self.body?);
-        let session = auth.engine.signed_in().await?;
+        let (auth, body) = (self.auth.with_options(&self.options), self.body?);
+        let session = auth.signed_in().await?;
         let api = auth.api().for_call(&self.options)?;
         let flow = auth
             .begin_flow(body.has("email"), RedirectType::SignIn)

@@ -7,7 +7,9 @@ use std::time::Duration;
 use http::HeaderValue;
 
 use super::{Base, Client, ThirdParty, TokenSource};
-use crate::auth::{Auth, AuthApi, AuthError, Engine, JwksCache, SessionBus, Settings};
+use crate::auth::{
+    Auth, AuthApi, AuthError, Engine, JwksCache, SessionBus, SessionRefresher, Settings,
+};
 use crate::call_options::CallOptions;
 use crate::clock::Clock;
 use crate::http::{Http, HttpService};
@@ -39,6 +41,7 @@ pub struct ClientBuilder {
     append_flow_id: bool,
     bus: Option<Arc<dyn SessionBus>>,
     keys: Option<Arc<JwksCache>>,
+    refresher: Option<Arc<dyn SessionRefresher>>,
     http: Option<Http>,
     options: CallOptions,
     retry: bool,
@@ -57,6 +60,7 @@ impl ClientBuilder {
             append_flow_id: false,
             bus: None,
             keys: None,
+            refresher: None,
             http: None,
             options: CallOptions::default(),
             retry: true,
@@ -101,6 +105,12 @@ impl ClientBuilder {
     /// Tells other processes with the same session what happens to it, and hears from them.
     pub fn session_bus(mut self, bus: impl SessionBus) -> Self {
         self.bus = Some(Arc::new(bus));
+        self
+    }
+
+    /// Has sessions refreshed by somebody else, for many clients at once.
+    pub fn refresher(mut self, refresher: impl SessionRefresher) -> Self {
+        self.refresher = Some(Arc::new(refresher));
         self
     }
 
@@ -177,11 +187,10 @@ impl ClientBuilder {
             auto_refresh: self.auto_refresh,
             append_flow_id: self.append_flow_id,
             bus: self.bus,
+            refresher: self.refresher.unwrap_or_else(|| Arc::new(api.clone())),
         };
         let engine = Engine::new(api, self.keys.unwrap_or_default(), settings);
-        let auth = Auth {
-            engine: Arc::new(engine),
-        };
+        let auth = Auth::new(engine);
         let tokens: Arc<dyn TokenSource> = Arc::new(auth.clone());
         Ok(Client {
             base: Arc::new(base),

@@ -7,6 +7,7 @@ mod over_reqwest;
 mod service;
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub use service::HttpService;
 
 /// The most that an answer may have, unless its caller says otherwise.
 const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const NO_SKEW: i64 = i64::MIN;
 
 /// How requests are sent, and by which clock. Cheap to clone; clones share connections.
@@ -34,8 +36,33 @@ pub struct Http {
 
 /// A request did not get an answer. The text names no URL, because URLs can carry secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TransportError(pub(crate) String);
+#[error("{message}")]
+pub struct TransportError {
+    message: String,
+    is_timeout: bool,
+}
+
+impl TransportError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            is_timeout: false,
+        }
+    }
+
+    pub(crate) fn timed_out() -> Self {
+        Self {
+            message: "the request timed out".to_owned(),
+            is_timeout: true,
+        }
+    }
+
+    /// Whether the request was sent and took longer than its caller would wait. The server may
+    /// still be at work on it.
+    pub fn is_timeout(&self) -> bool {
+        self.is_timeout
+    }
+}
 
 /// One way to send a request.
 pub(crate) trait Transport: MaybeSend + MaybeSync + 'static {
@@ -108,16 +135,24 @@ impl Http {
 
     pub(crate) async fn send(&self, request: Outgoing) -> Result<Answer, TransportError> {
         let timeout = request.timeout;
-        let sending = self.transport.send(request);
-        let answer = match timeout {
-            None => sending.await,
-            Some(limit) => match select(sending, self.clock.sleep(limit)).await {
-                Either::Left((answer, _)) => answer,
-                Either::Right(_) => Err(TransportError("the request timed out".to_owned())),
-            },
-        }?;
+        let answer = self.within(timeout, self.transport.send(request)).await??;
         self.note_date(&answer.headers);
         Ok(answer)
+    }
+
+    /// What comes of some work, unless it takes longer than this.
+    pub(crate) async fn within<T>(
+        &self,
+        limit: Option<Duration>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, TransportError> {
+        let Some(limit) = limit else {
+            return Ok(work.await);
+        };
+        match select(pin!(work), self.clock.sleep(limit)).await {
+            Either::Left((done, _)) => Ok(done),
+            Either::Right(_) => Err(TransportError::timed_out()),
+        }
     }
 
     fn note_date(&self, headers: &HeaderMap) {
@@ -181,10 +216,12 @@ impl Answer {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// What `Retry-After` asks for, where it names seconds.
+    /// What `Retry-After` asks for, where it names seconds. More than a day counts as a day.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.header("retry-after")?.trim().parse().ok()?;
-        Some(Duration::from_secs(seconds))
+        let seconds = self.header("retry-after")?.trim();
+        let is_number = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
+        let seconds = is_number.then(|| seconds.parse().unwrap_or(u64::MAX))?;
+        Some(Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER))
     }
 }
 
@@ -196,5 +233,33 @@ pub(crate) fn client_info() -> String {
 }
 
 fn too_large(max_bytes: usize) -> TransportError {
-    TransportError(format!("the answer is larger than {max_bytes} bytes"))
+    TransportError::new(format!("the answer is larger than {max_bytes} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_names_seconds_and_a_day_at_most() {
+        let check = |value: &'static str, expected: Option<u64>| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", HeaderValue::from_static(value));
+            let answer = Answer {
+                status: 503,
+                headers,
+                body: Bytes::new(),
+            };
+            let expected = expected.map(Duration::from_secs);
+            assert_eq!(answer.retry_after(), expected, "{value}");
+        };
+
+        check("7", Some(7));
+        check(" 120 ", Some(120));
+        check("18446744073709551615", Some(86_400));
+        check("99999999999999999999999", Some(86_400));
+        for other in ["", "-1", "1.5", "Wed, 21 Oct 2026 07:28:00 GMT"] {
+            check(other, None);
+        }
+    }
 }

@@ -29,7 +29,7 @@ impl OverReqwest {
     async fn exchange(&self, request: Outgoing) -> Result<Answer, TransportError> {
         let client = self.0.as_ref().map_err(Clone::clone)?;
         let url = url::Url::parse(&request.url)
-            .map_err(|_| TransportError("the request's URL is malformed".to_owned()))?;
+            .map_err(|_| TransportError::new("the request's URL is malformed"))?;
         let origin = url.origin();
         let mut outgoing = reqwest::Request::new(request.method, url);
         *outgoing.headers_mut() = request.headers;
@@ -44,9 +44,7 @@ impl OverReqwest {
 
         // A client of the caller's may follow redirects; what another host says is not an answer.
         if response.url().origin() != origin {
-            return Err(TransportError(
-                "the answer came from another host".to_owned(),
-            ));
+            return Err(TransportError::new("the answer came from another host"));
         }
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = read(response, request.max_answer_bytes).await?;
@@ -87,17 +85,13 @@ async fn read(response: reqwest::Response, max_bytes: usize) -> Result<Bytes, Tr
 
 /// What went wrong, with its causes and without the URL.
 fn said(error: &reqwest::Error) -> TransportError {
-    let mut text = if error.is_connect() {
-        "cannot connect".to_owned()
-    } else if error.is_timeout() {
-        "the request timed out".to_owned()
-    } else {
-        "the request failed".to_owned()
+    // A connection that cannot be made in time is a broken network: nothing was sent.
+    let what = match (error.is_connect(), error.is_timeout()) {
+        (true, _) => TransportError::new("cannot connect"),
+        (false, true) => TransportError::timed_out(),
+        (false, false) => TransportError::new("the request failed"),
     };
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    TransportError(text)
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let message = causes.fold(what.message, |text, cause| format!("{text}: {cause}"));
+    TransportError { message, ..what }
 }

@@ -57,9 +57,9 @@ impl<S: HttpService> Transport for OverService<S> {
         let uri = request.url.parse();
         Box::pin(async move {
             *outgoing.uri_mut() =
-                uri.map_err(|_| TransportError("the request's URL is malformed".to_owned()))?;
+                uri.map_err(|_| TransportError::new("the request's URL is malformed"))?;
             let response = self.0.exchange(outgoing, max_bytes).await;
-            let response = response.map_err(|error| TransportError(error.to_string()))?;
+            let response = response.map_err(|error| TransportError::new(error.to_string()))?;
             let (parts, body) = response.into_parts();
             Ok(Answer {
                 status: parts.status.as_u16(),

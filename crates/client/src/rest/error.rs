@@ -124,7 +124,7 @@ mod tests {
     fn trouble_of_the_moment_is_retryable() {
         assert!(answer(503, "").is_retryable());
         assert!(answer(520, r#"{"code":"X"}"#).is_retryable());
-        assert!(RestError::from(TransportError("lost".to_owned())).is_retryable());
+        assert!(RestError::from(TransportError::new("lost")).is_retryable());
         assert!(!answer(500, "").is_retryable());
         assert!(!answer(401, r#"{"code":"PGRST301"}"#).is_retryable());
     }

@@ -15,7 +15,7 @@ use crate::http::{Answer, Http, Outgoing, TransportError};
 pub const MAX_RETRIES: u32 = 3;
 /// K13: the first wait; each further one is twice as long.
 pub const RETRY_WAIT_MS: u64 = 1000;
-/// K13: no wait is longer, unless the server asks for it.
+/// K13: no wait is longer. A server that asks for more is not asked again.
 pub const MAX_WAIT_MS: u64 = 30_000;
 
 impl Query {
@@ -41,9 +41,11 @@ impl Query {
 
     /// Takes the query, which cannot be shared between threads, along.
     async fn answer(self) -> Result<Answer, RestError> {
-        let token = self.context.tokens.token().await?;
-        let request = self.request(token.as_deref())?;
         let http = self.http.as_ref().unwrap_or(&self.context.base.http);
+        // A session that is being refreshed holds a query up no longer than its own request may.
+        let token = self.context.tokens.token();
+        let token = http.within(self.effective_timeout(), token).await??;
+        let request = self.request(token.as_deref())?;
         let may_retry = self.retry && self.is_read();
         Ok(send(http, request, may_retry).await?)
     }
@@ -68,7 +70,8 @@ async fn send(
     }
 }
 
-/// How long to wait before the next attempt; `None` if there is none.
+/// How long to wait before the next attempt; `None` if there is none. Who has waited as long as
+/// they would is told so: the server, still at work, would only be given the same work again.
 fn wait_before(retries: u32, result: &Result<Answer, TransportError>) -> Option<Duration> {
     if retries >= MAX_RETRIES {
         return None;
@@ -76,12 +79,13 @@ fn wait_before(retries: u32, result: &Result<Answer, TransportError>) -> Option<
     let asked = match result {
         Ok(answer) if matches!(answer.status, 503 | 520) => answer.retry_after(),
         Ok(_) => return None,
+        Err(error) if error.is_timeout() => return None,
         Err(_) => None,
     };
-    let backoff = RETRY_WAIT_MS
-        .saturating_mul(2_u64.saturating_pow(retries))
-        .min(MAX_WAIT_MS);
-    Some(asked.unwrap_or(Duration::from_millis(backoff)))
+    let longest = Duration::from_millis(MAX_WAIT_MS);
+    let backoff = RETRY_WAIT_MS.saturating_mul(2_u64.saturating_pow(retries));
+    let backoff = Duration::from_millis(backoff).min(longest);
+    asked.or(Some(backoff)).filter(|wait| *wait <= longest)
 }
 
 #[cfg(test)]
@@ -108,7 +112,7 @@ mod tests {
         for failure in [
             answered(503, None),
             answered(520, None),
-            Err(TransportError(String::new())),
+            Err(TransportError::new("")),
         ] {
             let waits: Vec<u64> = (0..)
                 .map_while(|retries| wait_before(retries, &failure))
@@ -123,6 +127,20 @@ mod tests {
         let wait = wait_before(0, &answered(503, Some("7")));
 
         assert_eq!(wait, Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn a_server_that_asks_for_more_than_thirty_seconds_is_not_asked_again() {
+        let wait = |seconds| wait_before(0, &answered(503, Some(seconds)));
+
+        assert_eq!(wait("30"), Some(Duration::from_secs(30)));
+        assert_eq!(wait("31"), None);
+        assert_eq!(wait("18446744073709551615"), None);
+    }
+
+    #[test]
+    fn a_request_that_timed_out_is_not_sent_again() {
+        assert_eq!(wait_before(0, &Err(TransportError::timed_out())), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::client::{Base, Client, TokenSource};
+use crate::runtime::BoxFuture;
 pub use error::RestError;
 pub use execute::{MAX_RETRIES, MAX_WAIT_MS, RETRY_WAIT_MS};
 pub use filters::{Is, TextSearch};
@@ -98,9 +99,9 @@ impl<A> Client<A> {
         Rpc::new(self.context(), function, args)
     }
 
-    /// The API's own description, as OpenAPI.
-    pub async fn open_api(&self) -> Result<serde_json::Value, RestError> {
-        Ok(Query::open_api(self.context()).execute().await?.data)
+    /// The API's own description, as OpenAPI: `client.open_api().await?`.
+    pub fn open_api(&self) -> OpenApi {
+        OpenApi(Query::open_api(self.context()))
     }
 
     fn context(&self) -> Context {
@@ -121,6 +122,32 @@ impl Schema {
     /// A function of this schema.
     pub fn rpc(&self, function: &str, args: &impl Serialize) -> Rpc {
         Rpc::new(self.context.clone(), function, args)
+    }
+}
+
+/// Asking for the API's own description; see [`Client::open_api`].
+#[must_use = "nothing is sent before it is awaited"]
+#[derive(Debug)]
+pub struct OpenApi(Query);
+
+impl OpenApi {
+    /// Gives up after this long.
+    pub fn timeout(self, limit: std::time::Duration) -> Self {
+        Self(self.0.timeout(limit))
+    }
+
+    /// Sends a header along.
+    pub fn header(self, name: &str, value: &str) -> Self {
+        Self(self.0.header(name, value))
+    }
+}
+
+impl IntoFuture for OpenApi {
+    type Output = Result<serde_json::Value, RestError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { Ok(self.0.execute().await?.data) })
     }
 }
 

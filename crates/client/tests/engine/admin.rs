@@ -207,3 +207,31 @@ async fn sessions_are_ended_by_their_token() {
     assert_eq!(asked.query, "scope=others");
     assert_eq!(asked.header("authorization"), Some("Bearer their-token"));
 }
+
+#[tokio::test]
+async fn r1_administration_takes_headers_from_its_handle() {
+    let bench = Bench::new();
+    let route = format!("GET /auth/v1/admin/users/{ID}");
+    bench
+        .server
+        .on(&route, [Reply::json(200, json!({ "id": ID }))]);
+    let list = |what: &str, items| bench.server.on(&format!("{route}/{what}"), [items]);
+    list("factors", Reply::json(200, json!([])));
+    list("passkeys", Reply::json(200, json!([])));
+    let (admin, name) = (admin(&bench), "x-request-id");
+
+    let handle = admin.header(name, "1");
+    handle.users().get(ID).await.unwrap();
+    admin.users().header(name, "2").get(ID).await.unwrap();
+    let user = admin.user(ID).header(name, "3");
+    user.clone().factors().list().await.unwrap();
+    let passkeys = user.passkeys().header(name, "4");
+    passkeys.list().await.unwrap();
+
+    let asked = bench.server.asked();
+    let ids: Vec<_> = asked
+        .iter()
+        .filter_map(|asked| asked.header(name))
+        .collect();
+    assert_eq!(ids, ["1", "2", "3", "4"]);
+}

@@ -1,7 +1,11 @@
 //! Client contract §1.1 to §1.3.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use plinth_client::{MemoryStore, SessionStore};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::support::{Bench, KEY, NOW_S, Reply, heard, jwt, refused, token_answer};
 
@@ -152,6 +156,22 @@ async fn s16_if_the_user_cannot_be_fetched_nothing_is_said() {
         heard(&mut client.auth().events()).await,
         ["INITIAL_SESSION"]
     );
+}
+
+#[tokio::test]
+async fn s16_a_server_that_hangs_does_not_hold_up_the_start() {
+    let bench = Bench::hurrying();
+    let tokens = json!({ "access_token": "a", "refresh_token": "r", "expires_at": NOW_S + 3600 });
+    bench.store.set(KEY, tokens.to_string()).await.unwrap();
+    let never = Arc::new(Semaphore::new(0));
+    let user = Reply::json(200, json!({ "id": "u" }));
+    bench.server.on("GET /auth/v1/user", [user.behind(&never)]);
+    let client = bench.client();
+
+    let loaded = tokio::time::timeout(Duration::from_secs(5), client.auth().session()).await;
+
+    let session = loaded.expect("the start is over").unwrap().unwrap();
+    assert_eq!(session.to_json(), tokens.to_string());
 }
 
 #[tokio::test]

@@ -96,6 +96,79 @@ async fn s25_a_refresh_with_another_token_joins_the_one_under_way() {
 }
 
 #[tokio::test]
+async fn a_server_that_hangs_gives_everybody_who_waits_an_error() {
+    let bench = Bench::hurrying();
+    bench.store_session(-10).await;
+    let never = Arc::new(Semaphore::new(0));
+    bench.server.on(TOKEN, [fresh("new").behind(&never)]);
+    let client = bench.client();
+
+    let loads = join_all((0..5).map(|_| client.auth().session()));
+    let loads = tokio::time::timeout(Duration::from_secs(5), loads).await;
+
+    for error in loads
+        .expect("nobody hangs")
+        .into_iter()
+        .map(Result::unwrap_err)
+    {
+        assert!(error.is_retryable(), "{error}");
+        assert_eq!(error.to_string(), "the request timed out");
+    }
+    let begun = bench
+        .server
+        .asked()
+        .iter()
+        .map(|asked| asked.at_ms - NOW_S * 1000)
+        .collect::<Vec<_>>();
+    assert_eq!(begun, [0, 10_200, 20_600]);
+    assert_eq!(
+        bench.stored_session().await.unwrap().refresh_token(),
+        "refresh-stored"
+    );
+}
+
+#[tokio::test]
+async fn s34_no_wait_that_a_server_asks_for_is_too_long_to_be_counted() {
+    let bench = Bench::hurrying();
+    bench.store_session(-10).await;
+    let limited = refused(429, "over_request_rate_limit");
+    let longest = limited.header("retry-after", "18446744073709551615");
+    bench.server.on(TOKEN, [longest]);
+
+    let error = bench.client().auth().session().await.unwrap_err();
+
+    assert_eq!(error.status(), Some(429));
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(24 * 60 * 60)));
+    assert_eq!(bench.server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_limit_of_the_clients_own_holds_for_each_attempt_too() {
+    let bench = Bench::hurrying();
+    bench.store_session(-10).await;
+    let never = Arc::new(Semaphore::new(0));
+    bench
+        .server
+        .on(TOKEN, [fresh("new").behind(&never), fresh("new")]);
+    let client = bench
+        .builder()
+        .auto_refresh(false)
+        .timeout(Duration::from_secs(3))
+        .build()
+        .unwrap();
+
+    client.auth().session().await.unwrap();
+
+    let begun = bench
+        .server
+        .asked()
+        .iter()
+        .map(|asked| asked.at_ms - NOW_S * 1000)
+        .collect::<Vec<_>>();
+    assert_eq!(begun, [0, 3_200]);
+}
+
+#[tokio::test]
 async fn s27_instant_failures_are_tried_eight_times_at_the_measured_moments() {
     for failure in [
         Reply::text(503, ""),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, NOW_S, Reply, refused};
+use crate::support::{Bench, NOW_S, Reply, refused, settle};
 
 const READ: &str = "GET /rest/v1/t";
 
@@ -296,12 +296,47 @@ async fn a_query_has_a_time_limit_of_its_own_or_the_clients() {
         .unwrap()
         .from("t")
         .select("*")
-        .retry(false)
         .timeout(limit);
     let error = query.execute().await.unwrap_err();
     assert!(error.message.contains("timed out"), "{error}");
-    let client = builder().timeout(limit).retry(false).build().unwrap();
+    let client = builder().timeout(limit).build().unwrap();
     assert!(client.from("t").select("*").execute().await.is_err());
+
+    // The server may still be at work: what timed out is not sent again.
+    assert_eq!(bench.server.routes(), [READ, READ]);
+}
+
+#[tokio::test]
+async fn a_query_waits_for_the_session_no_longer_than_for_its_answer() {
+    let bench = Bench::new();
+    bench.store_session(-10).await;
+    let never = Arc::new(Semaphore::new(0));
+    let hanging = Reply::json(200, json!({})).behind(&never);
+    bench.server.on("POST /auth/v1/token", [hanging]);
+
+    let query = bench.client().from("t").select("*");
+    let query = query.timeout(Duration::from_secs(2)).execute();
+    let (error, ()) = tokio::join!(query, async {
+        settle().await;
+        bench.advance(2);
+    });
+
+    assert_eq!(error.unwrap_err().message, "the request timed out");
+    assert_eq!(bench.server.routes(), ["POST /auth/v1/token"]);
+}
+
+#[tokio::test]
+async fn k13_a_server_that_asks_for_a_long_wait_is_not_waited_for() {
+    let bench = Bench::hurrying();
+    for seconds in ["31", "18446744073709551615"] {
+        let busy = Reply::text(503, "").header("retry-after", seconds);
+        bench.server.on(READ, [busy, Reply::json(200, json!([]))]);
+
+        let error = bench.client().from("t").select("*").execute().await;
+
+        assert_eq!(error.unwrap_err().status, 503);
+    }
+    assert_eq!(bench.server.asked().len(), 2);
 }
 
 #[tokio::test]

@@ -107,6 +107,33 @@ async fn s23_from_the_first_call_the_ticker_is_the_callers() {
     assert_eq!(bench.server.asked().len(), 1);
 }
 
+/// How many wait for their next tick: whoever has been stopped does not go on waiting.
+async fn tickers(bench: &Bench) -> usize {
+    settle().await;
+    bench.advance(1);
+    settle().await;
+    bench.clock.sleepers()
+}
+
+#[tokio::test]
+async fn s19_a_ticker_replaces_the_one_before_and_its_old_guard_stops_nothing() {
+    let bench = Bench::new();
+    bench.store_session(100_000).await;
+    let client = bench.ticking_client();
+    client.auth().ready().await;
+    settle().await;
+
+    let first = client.auth().start_auto_refresh();
+    let second = client.auth().start_auto_refresh();
+    assert_eq!(tickers(&bench).await, 1, "one ticker at a time");
+
+    drop(first);
+    assert_eq!(tickers(&bench).await, 1, "the second goes on");
+
+    drop(second);
+    assert_eq!(tickers(&bench).await, 0);
+}
+
 #[tokio::test]
 async fn the_ticker_ends_with_its_client() {
     let bench = Bench::new();

@@ -1,10 +1,13 @@
 //! Client contract §1.8 (`get_user`), §1.10 and §1.11.
 
-use plinth_client::auth::{ErrorCode, Scope};
-use plinth_client::{AuthError, SessionStore};
-use serde_json::json;
+use std::sync::Arc;
 
-use crate::support::{Bench, KEY, NOW_S, Reply, heard, jwt, refused, token_answer};
+use plinth_client::auth::{ErrorCode, Scope};
+use plinth_client::{AuthError, BoxFuture, MemoryStore, SessionStore, StoreError};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::support::{Bench, KEY, NOW_S, Reply, heard, jwt, refused, settle, token_answer};
 
 const USER: &str = "GET /auth/v1/user";
 const TOKEN: &str = "POST /auth/v1/token";
@@ -406,4 +409,134 @@ async fn s78_after_unlinking_the_stored_user_is_current() {
 
     let stored = bench.stored_session().await.unwrap();
     assert!(stored.user().unwrap().get("identities").is_some());
+}
+
+/// Keeps a text of the user's new name back until the test lets it through.
+#[derive(Clone)]
+struct Slow {
+    store: MemoryStore,
+    gate: Arc<Semaphore>,
+}
+
+impl SessionStore for Slow {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        self.store.get(key)
+    }
+
+    fn set<'a>(&'a self, key: &'a str, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if text.contains("Countess") {
+                self.gate.acquire().await.expect("a gate").forget();
+            }
+            self.store.set(key, text).await
+        })
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.store.remove(key)
+    }
+}
+
+#[tokio::test]
+async fn s61_a_changed_user_does_not_bring_an_older_session_back() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let renamed = json!({ "id": "u", "user_metadata": { "name": "Countess" } });
+    bench
+        .server
+        .on("PUT /auth/v1/user", [Reply::json(200, renamed)]);
+    let fresh = Reply::json(200, token_answer("new", NOW_S + 3600));
+    bench.server.on(TOKEN, [fresh]);
+    let slow = Slow {
+        store: bench.store.clone(),
+        gate: Arc::new(Semaphore::new(0)),
+    };
+    let builder = bench.builder().auto_refresh(false);
+    let client = builder.session_store(slow.clone()).build().unwrap();
+
+    let update = client.auth().update_user();
+    let update = update.data(&json!({ "name": "Countess" })).send();
+    let (updated, refreshed, ()) = tokio::join!(update, client.auth().refresh(), async {
+        settle().await;
+        slow.gate.add_permits(1);
+    });
+
+    updated.unwrap();
+    refreshed.unwrap();
+    let stored = bench.stored_session().await.unwrap();
+    assert_eq!(stored.refresh_token(), "refresh-new");
+}
+
+#[tokio::test]
+async fn s61_a_changed_user_is_not_put_into_somebody_elses_session() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let gate = Arc::new(Semaphore::new(0));
+    let changed = Reply::json(200, json!({ "id": "u", "email": "new@example.com" }));
+    bench
+        .server
+        .on("PUT /auth/v1/user", [changed.behind(&gate)]);
+    let client = bench.client();
+
+    let update = client.auth().update_user().email("new@example.com").send();
+    let (updated, ()) = tokio::join!(update, async {
+        settle().await;
+        let other = json!({
+            "access_token": "b", "refresh_token": "r", "expires_at": NOW_S + 3600,
+            "user": { "id": "somebody-else" },
+        });
+        bench.store.set(KEY, other.to_string()).await.unwrap();
+        gate.add_permits(1);
+    });
+
+    assert_eq!(updated.unwrap().id(), "u");
+    let stored = bench.stored_session().await.unwrap();
+    assert_eq!(stored.user().unwrap().id(), "somebody-else");
+}
+
+#[tokio::test]
+async fn r1_calls_of_one_word_take_headers_from_their_handle() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let user = Reply::json(200, json!({ "id": "u" }));
+    bench.server.on(USER, [user]);
+    let client = bench.client();
+    let (auth, name) = (client.auth(), "x-request-id");
+
+    auth.header(name, "1").user().await.unwrap();
+    auth.mfa().header(name, "2").factors().await.unwrap();
+    auth.user().await.unwrap();
+    let error = auth.header("no name", "3").user().await.unwrap_err();
+
+    let asked = bench.server.asked();
+    let ids: Vec<_> = asked.iter().map(|asked| asked.header(name)).collect();
+    assert_eq!(ids, [Some("1"), Some("2"), None]);
+    assert!(matches!(error, AuthError::InvalidInput(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn r1_calls_of_one_word_take_a_time_limit_from_their_handle() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let never = Arc::new(Semaphore::new(0));
+    let user = Reply::json(200, json!({ "id": "u" }));
+    bench.server.on(USER, [user.behind(&never)]);
+    let hanging = Reply::json(200, json!({})).behind(&never);
+    bench.server.on(TOKEN, [hanging]);
+    let client = bench.client();
+    let auth = client.auth().timeout(std::time::Duration::from_secs(2));
+    let after_two_seconds = async || {
+        settle().await;
+        bench.advance(2);
+    };
+
+    let (asked, ()) = tokio::join!(auth.user(), after_two_seconds());
+    // Also while a refresh that it shares with others hangs.
+    bench.advance(3600);
+    let passkeys = auth.passkeys();
+    let (waited, ()) = tokio::join!(passkeys.list(), after_two_seconds());
+
+    assert_eq!(asked.unwrap_err().to_string(), "the request timed out");
+    assert_eq!(waited.unwrap_err().to_string(), "the request timed out");
+    assert_eq!(bench.server.routes(), [USER, TOKEN]);
 }

@@ -15,7 +15,10 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Uri, header};
 use http_body_util::Full;
 use moka::sync::Cache;
-use plinth_client::{Http, auth::JwksCache};
+use plinth_client::{
+    Clock, Http, SystemClock,
+    auth::{JwksCache, KeySet},
+};
 use plinth_project::{ClientAddress, Credentials, Project, ProjectRef, PublicUrl, RequestId};
 use plinth_session::{ConfigError, SessionLayer, SessionState, cookie::Cookies};
 use tower::Service;
@@ -28,14 +31,18 @@ const MAX_PROJECTS: u64 = 10_000;
 /// What every request to the auth service has in front of its path.
 const AUTH: &str = "/auth/v1";
 
-/// Who asks.
+/// Who asks, as far as it decides where they are led. It is no permission: the page is the same for
+/// everybody and holds nothing but settings. What it shows of an account it asks the auth service
+/// for, which believes verified tokens only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visitor {
     /// Nobody is signed in, or whoever was is not any more.
     Guest,
-    /// A user, or somebody whose session cannot be judged here: one whose role is not the usual
-    /// one, or while the database is away. The page holds nothing but settings, and asks itself.
-    User,
+    /// Somebody with cookies of a session that has not ended. Nearly always a user. Also whoever
+    /// cannot be judged here (another role than the usual one, the database is away), and whoever
+    /// has made up a cookie: the sign-in page sees the same cookies and would send them back here,
+    /// round and round.
+    Holder,
 }
 
 /// Makes the layer that looks at cookies.
@@ -62,7 +69,8 @@ impl Gate {
         asked: &Request<Body>,
     ) -> Result<SessionLayer, ConfigError> {
         let reference = project.reference().clone();
-        let keys = self.keys.get_with(reference, || Arc::new(JwksCache::new()));
+        let keys = project.keys();
+        let keys = self.keys.get_with(reference, || at_hand(&keys.keyset));
         let known = asked.extensions();
         let auth = AuthInside {
             auth: self.auth.clone(),
@@ -85,6 +93,15 @@ impl Gate {
     }
 }
 
+/// The project's keys are in memory already; nobody has to wait for the first fetch of them.
+fn at_hand(keys: &plinth_token::KeySet) -> Arc<JwksCache> {
+    let published = KeySet::from_json(&keys.jwks().to_string());
+    Arc::new(published.map_or_else(
+        |_| JwksCache::new(),
+        |keys| JwksCache::with_keys(keys, SystemClock.now_ms()),
+    ))
+}
+
 /// What the layer found out. It has taken cookies of sessions that have ended out of the request.
 pub(super) fn visitor(state: &SessionState, storage_key: &str, headers: &HeaderMap) -> Visitor {
     let has_cookies = || {
@@ -96,8 +113,8 @@ pub(super) fn visitor(state: &SessionState, storage_key: &str, headers: &HeaderM
         })
     };
     match state {
-        SessionState::SignedIn(_) => Visitor::User,
-        _ if has_cookies() => Visitor::User,
+        SessionState::SignedIn(_) => Visitor::Holder,
+        _ if has_cookies() => Visitor::Holder,
         _ => Visitor::Guest,
     }
 }
@@ -162,24 +179,40 @@ fn below_auth(uri: &Uri) -> Uri {
 
 #[cfg(test)]
 mod tests {
+    use plinth_token::{Algorithm, KeyStatus, SigningKey};
+
     use super::*;
 
     #[test]
-    fn whoever_has_no_session_at_all_is_a_guest() {
+    fn whoever_has_no_cookies_of_a_session_is_a_guest() {
         let check = |cookie: &'static str, expected| {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, cookie.parse().expect("a header"));
             let found = visitor(&SessionState::Anonymous, "sb-x-auth-token", &headers);
             assert_eq!(found, expected, "{cookie}");
         };
-        check("a=b; sb-x-auth-token=base64-e30", Visitor::User);
+        check("a=b; sb-x-auth-token=base64-e30", Visitor::Holder);
         check(
             "sb-x-auth-token.0=base64-e; sb-x-auth-token.1=30",
-            Visitor::User,
+            Visitor::Holder,
         );
+        check("sb-x-auth-token=forged", Visitor::Holder);
         check("sb-x-auth-token-code-verifier=1", Visitor::Guest);
         check("sb-y-auth-token=base64-e30", Visitor::Guest);
         check("nonsense", Visitor::Guest);
+    }
+
+    #[test]
+    fn the_keys_are_there_before_anybody_fetches_them() {
+        let signing = SigningKey::generate(Algorithm::Es256).expect("a key");
+        let keys = plinth_token::KeySet::builder()
+            .signing_key(signing, KeyStatus::InUse)
+            .build();
+
+        let cache = at_hand(&keys.expect("a set"));
+
+        assert!(cache.age_ms(SystemClock.now_ms()).is_some());
+        assert!(format!("{cache:?}").contains("keys: 1"), "{cache:?}");
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Page {
         }
     }
 
-    /// The one place that decides who may see a page. Cookies that had to be refreshed or removed
+    /// The one place that decides who is led to the sign-in page. Cookies that had to be refreshed or removed
     /// go with the answer, whichever it is.
     async fn show_to_user(self, layer: SessionLayer, original: Uri, request: Request) -> Response {
         let inner = service_fn(move |request: Request| {
@@ -146,7 +146,7 @@ impl Page {
                 let visitor = gate::visitor(&state, &page.site.storage_key, &parts.headers);
                 Ok(match visitor {
                     Visitor::Guest => see_other(&sign_in(&page.site.mount, &original)),
-                    Visitor::User => page.show().await,
+                    Visitor::Holder => page.show().await,
                 })
             }
         });

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plinth_client::auth::{AuthApi, JwksCache};
+use plinth_client::auth::{ATTEMPT_TIMEOUT, AuthApi, JwksCache};
 use plinth_client::{BoxFuture, Clock, Http, ProjectUrl, SystemClock};
 use plinth_token::Secret;
 
@@ -312,7 +312,8 @@ impl SessionLayerBuilder {
             .with_clock(Shared(Arc::clone(&self.clock)));
         let jwks = self.jwks.unwrap_or_default();
         let backend = self.backend.unwrap_or_else(|| {
-            let api = AuthApi::new(&project_url, self.anon_key.expose(), http.clone());
+            let api = AuthApi::new(&project_url, self.anon_key.expose(), http.clone())
+                .with_timeout(ATTEMPT_TIMEOUT);
             Arc::new(OverHttp::new(api, Arc::clone(&jwks)))
         });
         let tokens = TokenChecker::new(

@@ -1,5 +1,6 @@
 //! What a request wants kept differently, and the headers that make it so (C16, C19, C20).
 
+use plinth_client::auth::is_flow_id;
 use zeroize::Zeroize as _;
 
 use super::header::Cookies;
@@ -61,6 +62,20 @@ impl Changes {
         self.sets.is_empty() && self.removals.is_empty()
     }
 
+    /// Forgets a session and every sign-in under way, in the order in which the reference does
+    /// (C22). `index` is the item that lists those sign-ins.
+    pub fn forget_session(&mut self, key: &str, index: Option<&str>) {
+        let flows = index.and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
+        for flow in flows.unwrap_or_default() {
+            if is_flow_id(&flow) {
+                self.remove(format!("{key}-flow-{flow}-code-verifier"));
+            }
+        }
+        self.remove(flow_index(key));
+        self.remove(key);
+        self.remove(format!("{key}-code-verifier"));
+    }
+
     /// The cookies to write, in the order in which browsers must see them: removals, each for the
     /// host alone first where a domain is configured, then new values.
     pub fn plan(
@@ -100,6 +115,11 @@ impl Changes {
             .map(|(name, value)| Write::set(name, value, options));
         on_host.chain(removals).chain(sets).collect()
     }
+}
+
+/// The key of the item that lists a session's sign-ins under way (S7).
+pub fn flow_index(key: &str) -> String {
+    format!("{key}-flows-code-verifier")
 }
 
 fn names(request: &Cookies, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {

@@ -32,7 +32,7 @@ mod split;
 mod value;
 mod write;
 
-pub use changes::{Changes, Side};
+pub use changes::{Changes, Side, flow_index};
 pub use header::{Cookie, Cookies};
 pub use limits::Limits;
 pub use name::is_chunk_like;

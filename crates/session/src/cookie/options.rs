@@ -97,8 +97,9 @@ impl CookieOptions {
         self
     }
 
-    /// Whether cookies travel over TLS only. By default they do, except on the loopback host and
-    /// where the layer's public URL is plain http (C18).
+    /// Whether cookies travel over TLS only. By default they do (C18), except where the layer's
+    /// public URL, or a trusted proxy, says that browsers come by plain http; and on the loopback
+    /// host where neither is configured. What is said here counts instead.
     pub fn secure(mut self, secure: bool) -> Self {
         self.secure = Some(secure);
         self
@@ -118,15 +119,8 @@ impl CookieOptions {
 
     /// Finds what could not be written safely, or would be dropped by browsers.
     pub fn validate(&self) -> Result<(), CookieOptionsError> {
-        let is_path_char = |char: char| char != ';' && !char.is_control() && char.is_ascii();
-        if !self.path.starts_with('/') || !self.path.chars().all(is_path_char) {
-            return Err(CookieOptionsError::Path(self.path.clone()));
-        }
-        if let Some(domain) = &self.domain
-            && !is_domain(domain)
-        {
-            return Err(CookieOptionsError::Domain(domain.clone()));
-        }
+        check_path(&self.path)?;
+        check_domain(self.domain.as_deref())?;
         let needs_secure = self.same_site == SameSite::None || self.partitioned;
         if needs_secure && self.secure == Some(false) {
             return Err(CookieOptionsError::NeedsSecure);
@@ -161,6 +155,23 @@ impl CookieOptions {
 impl fmt::Display for SameSite {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, formatter)
+    }
+}
+
+/// A path that changes no other attribute.
+pub(super) fn check_path(path: &str) -> Result<(), CookieOptionsError> {
+    let is_path_char = |char: char| char != ';' && !char.is_control() && char.is_ascii();
+    let is_path = path.starts_with('/') && path.chars().all(is_path_char);
+    is_path
+        .then_some(())
+        .ok_or_else(|| CookieOptionsError::Path(path.to_owned()))
+}
+
+/// A domain name, or none.
+pub(super) fn check_domain(domain: Option<&str>) -> Result<(), CookieOptionsError> {
+    match domain {
+        Some(domain) if !is_domain(domain) => Err(CookieOptionsError::Domain(domain.to_owned())),
+        _ => Ok(()),
     }
 }
 

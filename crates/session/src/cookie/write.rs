@@ -6,7 +6,7 @@ use zeroize::Zeroize as _;
 
 use super::header::Cookies;
 use super::name::is_chunk_like;
-use super::options::CookieOptions;
+use super::options::{CookieOptions, CookieOptionsError, check_domain, check_path};
 use super::percent;
 
 /// A cookie to be set or removed.
@@ -99,16 +99,25 @@ impl std::fmt::Debug for Write {
     }
 }
 
+impl Scope {
+    /// Finds what could not be written safely (A31).
+    pub fn validate(&self) -> Result<(), CookieOptionsError> {
+        check_domain(self.domain.as_deref())?;
+        self.path.as_deref().map_or(Ok(()), check_path)
+    }
+}
+
 /// Removes every cookie of a key at places where an earlier version of the application wrote it.
 ///
 /// Browsers do not say where a cookie was set, so a move to another domain or path leaves old
-/// cookies behind that only such a removal reaches.
+/// cookies behind that only such a removal reaches. A place that no cookie can have is an error.
 pub fn remove_at_scopes(
     key: &str,
     request: &Cookies,
     scopes: &[Scope],
     options: &CookieOptions,
-) -> Vec<Write> {
+) -> Result<Vec<Write>, CookieOptionsError> {
+    scopes.iter().try_for_each(Scope::validate)?;
     let names: Vec<&str> = request
         .iter()
         .map(|cookie| cookie.name.as_str())
@@ -121,5 +130,35 @@ pub fn remove_at_scopes(
             .map(|name| Write::removal(name, scope.domain.as_deref(), path))
             .collect()
     };
-    scopes.iter().flat_map(at).collect()
+    Ok(scopes.iter().flat_map(at).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a31_no_scope_changes_a_header() {
+        let request: Cookies = [("k", "v")].into_iter().collect();
+        let options = CookieOptions::default();
+        let removed = |domain: Option<&str>, path: Option<&str>| {
+            let (domain, path) = (domain.map(str::to_owned), path.map(str::to_owned));
+            let writes = remove_at_scopes("k", &request, &[Scope { domain, path }], &options)?;
+            Ok(writes.iter().map(|write| write.header(&options)).collect())
+        };
+
+        let good: Result<Vec<String>, CookieOptionsError> = removed(Some(".a.test"), Some("/app"));
+        assert_eq!(
+            good.unwrap(),
+            ["k=; Max-Age=0; Domain=.a.test; Path=/app; SameSite=Lax"]
+        );
+        for bad in ["a.test; Secure", "a.test\r\nX: y", ""] {
+            let error = removed(Some(bad), None).unwrap_err();
+            assert_eq!(error, CookieOptionsError::Domain(bad.to_owned()));
+        }
+        for bad in ["/; Domain=evil.test", "/\n", "app", ""] {
+            let error = removed(None, Some(bad)).unwrap_err();
+            assert_eq!(error, CookieOptionsError::Path(bad.to_owned()));
+        }
+    }
 }

@@ -7,12 +7,15 @@ use axum::extract::ConnectInfo;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
+use plinth_client::ManualClock;
 use plinth_session::cookie::CookieOptions;
+use plinth_session::{SessionLayer, SessionRuntime};
 use plinth_token::Algorithm;
 use serde_json::{Value, json};
 
 use crate::support::{
-    APP_URL, App, Browser, KEY, NOW_S, Tokens, USER, Upstream, claims, on_refresh, session_json,
+    APP_URL, App, Browser, KEY, NOW_MS, NOW_S, PROJECT_URL, Tokens, USER, Upstream, claims,
+    on_refresh, routes, session_json,
 };
 
 fn part(value: &Value) -> String {
@@ -863,6 +866,38 @@ async fn a41_no_cookie_is_written_over_plain_http() {
     assert_eq!(sign_in("http://app.test", true).await, Some(false));
     assert_eq!(sign_in("http://localhost:3000", false).await, Some(false));
     assert_eq!(sign_in("http://127.0.0.1:3000", false).await, Some(false));
+}
+
+#[tokio::test]
+async fn c18_cookies_are_secure_where_nobody_knows_the_origin_except_on_this_machine() {
+    let upstream = Upstream::new();
+    let app = |options: CookieOptions| {
+        let layer = SessionLayer::builder(PROJECT_URL, "anon")
+            .http(upstream.http())
+            .clock(ManualClock::at(NOW_MS))
+            .runtime(SessionRuntime::new())
+            .cookie_options(options)
+            .build();
+        routes().layer(layer.unwrap())
+    };
+    let is_secure = async |options: CookieOptions, host: &str, forwarded: Option<&str>| {
+        let mut browser = Browser::new(app(options))
+            .with("host", Some(host))
+            .with("x-forwarded-proto", forwarded);
+        let session = upstream.tokens().session(3600, "r");
+        let reply = browser.post("/sign-in", &session).await;
+        reply.set_cookies()[0].contains("; Secure")
+    };
+    let default = CookieOptions::default;
+
+    assert!(is_secure(default(), "app.test", None).await);
+    assert!(!is_secure(default(), "localhost:3000", None).await);
+    assert!(!is_secure(default(), "127.0.0.1:3000", None).await);
+    // A proxy that passes its own idea of the host on.
+    assert!(is_secure(default(), "127.0.0.1:3000", Some("https")).await);
+    // What the configuration says counts.
+    assert!(is_secure(default().secure(true), "localhost:3000", None).await);
+    assert!(!is_secure(default().secure(false), "app.test", None).await);
 }
 
 #[tokio::test]

@@ -69,6 +69,41 @@ async fn the_new_session_serves_the_old_cookies_for_ten_seconds() {
 }
 
 #[tokio::test]
+async fn handlers_that_refresh_through_the_sdk_share_one_refresh_too() {
+    let app = App::new();
+    app.upstream.refreshing_for(3600);
+    let mut browsers = vec![app.signed_in_for(3000); 20];
+
+    let replies = join_all(
+        browsers
+            .iter_mut()
+            .map(|browser| browser.post("/renew", "")),
+    )
+    .await;
+
+    assert!(replies.iter().all(|reply| reply.short() == (200, "next-1")));
+    assert!(
+        browsers
+            .iter()
+            .all(|browser| browser.refresh_token().as_deref() == Some("next-1"))
+    );
+    assert_eq!(app.upstream.refreshes(), 1);
+}
+
+#[tokio::test]
+async fn what_the_server_says_about_a_refresh_reaches_the_sdk() {
+    let app = App::new();
+    let mut browser = app.signed_in_for(3000);
+
+    assert_eq!(
+        browser.post("/renew", "").await.short(),
+        (200, "refresh_token_not_found")
+    );
+    // Its access token is still good.
+    assert_eq!(browser.get("/private").await.short(), (200, USER));
+}
+
+#[tokio::test]
 async fn a_failed_token_is_left_alone_for_a_minute() {
     let app = App::new();
 

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::api::Call;
 use super::{AuthApi, AuthError, Scope};
+use crate::call_options::{CallOptions, with_handle_options};
 use crate::http::Http;
 use crate::project_url::ProjectUrl;
 pub use attributes::{CreateUserRequest, UpdateUserByIdRequest};
@@ -35,7 +36,15 @@ pub struct AdminClient {
     api: AuthApi,
 }
 
+with_handle_options!(AdminClient, Users);
+
 impl AdminClient {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self {
+            api: self.api.with_options(options),
+        }
+    }
+
     /// With the project's URL and its service key.
     pub fn new(project_url: &str, service_key: &str) -> Result<Self, AuthError> {
         Self::with_http(project_url, service_key, Http::new())
@@ -79,6 +88,12 @@ pub struct Users {
 }
 
 impl Users {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self {
+            api: self.api.with_options(options),
+        }
+    }
+
     /// Makes an account, without sending anything.
     pub fn create(&self) -> CreateUserRequest {
         CreateUserRequest::new(&self.api)

@@ -3,7 +3,7 @@
 use super::super::api::{AuthApi, Call, segment};
 use super::super::{AuthError, Passkey};
 use super::{removal, user_path};
-use crate::call_options::{CallOptions, with_call_options};
+use crate::call_options::{CallOptions, with_call_options, with_handle_options};
 use crate::user::Factor;
 
 /// Removing an account; see [`Users::delete`](super::Users::delete).
@@ -47,7 +47,16 @@ pub struct AdminUser {
     id: String,
 }
 
+with_handle_options!(AdminUser, AdminFactors, AdminPasskeys);
+
 impl AdminUser {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self {
+            api: self.api.with_options(options),
+            id: self.id.clone(),
+        }
+    }
+
     pub(super) fn new(api: &AuthApi, id: &str) -> Self {
         Self {
             api: api.clone(),
@@ -71,6 +80,10 @@ impl AdminUser {
 pub struct AdminFactors(AdminUser);
 
 impl AdminFactors {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self(self.0.with_options(options))
+    }
+
     /// All of them.
     pub async fn list(&self) -> Result<Vec<Factor>, AuthError> {
         let call = Call::get(user_path(&self.0.id, "/factors")?);
@@ -89,6 +102,10 @@ impl AdminFactors {
 pub struct AdminPasskeys(AdminUser);
 
 impl AdminPasskeys {
+    fn with_options(&self, options: &CallOptions) -> Self {
+        Self(self.0.with_options(options))
+    }
+
     /// All of them.
     pub async fn list(&self) -> Result<Vec<Passkey>, AuthError> {
         let call = Call::get(user_path(&self.0.id, "/passkeys")?);

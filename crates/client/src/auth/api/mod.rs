@@ -25,7 +25,7 @@ pub(crate) use call::{Call, segment};
 pub(crate) use factors::code_answer;
 pub use factors::{Challenge, EnrolledFactor, EnrolledTotp};
 pub use passkeys::{Passkey, PasskeyOptions};
-pub use refresh::{FIRST_WAIT_MS, RETRY_BUDGET_MS};
+pub use refresh::{ATTEMPT_TIMEOUT, FIRST_WAIT_MS, RETRY_BUDGET_MS};
 pub use user::Scope;
 
 /// K11: the version of answers that this client reads.
@@ -41,6 +41,8 @@ struct Parts {
     key: String,
     headers: HeaderMap,
     timeout: Option<Duration>,
+    /// A header could not be sent as given; reported by every call.
+    is_unsendable: bool,
     http: Http,
 }
 
@@ -76,6 +78,7 @@ impl AuthApi {
             key: key.to_owned(),
             headers: HeaderMap::new(),
             timeout: None,
+            is_unsendable: false,
             http,
         }))
     }
@@ -94,20 +97,44 @@ impl AuthApi {
         Self(Arc::new(parts))
     }
 
+    /// The same, giving up after this long where no limit is set.
+    pub(crate) fn or_timeout(&self, limit: Duration) -> Self {
+        match self.0.timeout {
+            Some(_) => self.clone(),
+            None => self.clone().with_timeout(limit),
+        }
+    }
+
     /// The same for one call with options of its own.
     pub(crate) fn for_call(&self, options: &CallOptions) -> Result<Self, AuthError> {
-        if options.is_unsendable {
-            return Err(AuthError::InvalidInput("A header cannot be sent as given"));
+        let api = self.with_options(options);
+        match api.0.is_unsendable {
+            true => Err(AuthError::InvalidInput("A header cannot be sent as given")),
+            false => Ok(api),
         }
-        if options.timeout.is_none() && options.headers.is_empty() {
-            return Ok(self.clone());
+    }
+
+    /// The same with options for every call.
+    pub(crate) fn with_options(&self, options: &CallOptions) -> Self {
+        let has_none = options.timeout.is_none() && options.headers.is_empty();
+        if has_none && !options.is_unsendable {
+            return self.clone();
         }
         let mut parts = Parts::clone(&self.0);
         parts.timeout = options.timeout.or(parts.timeout);
+        parts.is_unsendable |= options.is_unsendable;
         for (name, value) in &options.headers {
             parts.headers.insert(name, value.clone());
         }
-        Ok(Self(Arc::new(parts)))
+        Self(Arc::new(parts))
+    }
+
+    /// What comes of some work that others share, unless it takes longer than a call may.
+    pub(crate) async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, AuthError>>,
+    ) -> Result<T, AuthError> {
+        self.0.http.within(self.0.timeout, work).await?
     }
 
     /// The clock that expiry and waits go by.
@@ -138,6 +165,9 @@ impl AuthApi {
     }
 
     fn headers(&self, token: Option<&str>) -> Result<HeaderMap, AuthError> {
+        if self.0.is_unsendable {
+            return Err(AuthError::InvalidInput("A header cannot be sent as given"));
+        }
         let unsendable =
             || AuthError::InvalidInput("The key or token has characters that cannot be sent");
         let mut headers = self.0.headers.clone();

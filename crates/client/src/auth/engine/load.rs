@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::stored::Stored;
 use super::{AuthEvent, Engine, SignOutReason};
-use crate::auth::AuthError;
+use crate::auth::{ATTEMPT_TIMEOUT, AuthError};
 use crate::session::Session;
 
 impl Engine {
@@ -28,6 +28,7 @@ impl Engine {
 
     /// Takes up the session of an earlier run.
     async fn recover(self: &Arc<Self>) -> Result<(), AuthError> {
+        self.take_user_back().await?;
         let session = match self.stored().await? {
             Stored::Absent => return Ok(()),
             Stored::Malformed => return self.remove(SignOutReason::Invalid).await,
@@ -42,7 +43,9 @@ impl Engine {
         let session = match session.user() {
             Some(_) => session,
             None => {
-                let user = self.api.user(session.access_token()).await?;
+                // Everybody waits for the start.
+                let api = self.api.or_timeout(ATTEMPT_TIMEOUT);
+                let user = api.user(session.access_token()).await?;
                 let session = session.with_user(&user);
                 self.save(&session).await?;
                 session

@@ -1,8 +1,8 @@
 //! The session engine (client contract §1): keeps one user's session in a store, refreshes it in
 //! time and only once, and tells everybody who listens.
 //!
-//! Lock order: nothing here holds two locks at once, and no lock is held across an await, except
-//! the store's own and that of pending sign-ins.
+//! Lock order: `commits` before all others, of which none is held together with another. Across an
+//! await only `commits` is held, the store's own locks and that of pending sign-ins.
 
 mod bus;
 mod event;
@@ -26,7 +26,7 @@ use crate::store::SessionStore;
 pub use bus::{BusMessage, SessionBus};
 pub use event::{AuthEvent, SignOutReason};
 pub use hub::AuthEvents;
-pub use refresh::COOL_DOWN_MS;
+pub use refresh::{COOL_DOWN_MS, SessionRefresher};
 pub use ticker::{AutoRefresh, REFRESH_THRESHOLD_TICKS, TICK_MS};
 
 /// How a session is kept.
@@ -38,6 +38,7 @@ pub(crate) struct Settings {
     pub(crate) auto_refresh: bool,
     pub(crate) append_flow_id: bool,
     pub(crate) bus: Option<Arc<dyn SessionBus>>,
+    pub(crate) refresher: Arc<dyn SessionRefresher>,
 }
 
 /// One client's session.
@@ -49,6 +50,9 @@ pub(crate) struct Engine {
     hub: hub::Hub,
     started: OnceCell<()>,
     flight: Mutex<refresh::Flight>,
+    /// Held while what is stored is looked at and replaced, so that nothing older replaces
+    /// something newer. Removals do not wait for it.
+    commits: tokio::sync::Mutex<()>,
     /// Counts removals, so that a save can tell that one came in between.
     removals: AtomicU64,
     /// Stops when the engine is dropped.
@@ -70,6 +74,7 @@ impl Engine {
             hub: hub::Hub::default(),
             started: OnceCell::new(),
             flight: Mutex::default(),
+            commits: tokio::sync::Mutex::default(),
             removals: AtomicU64::new(0),
             ticker: Mutex::default(),
             ticker_starts: AtomicU64::new(0),

@@ -9,14 +9,27 @@ use futures_util::future::Shared;
 use zeroize::Zeroizing;
 
 use super::{AuthEvent, Engine, SignOutReason};
-use crate::auth::AuthError;
-use crate::runtime::{self, BoxFuture};
+use crate::auth::{AuthApi, AuthError};
+use crate::runtime::{self, BoxFuture, MaybeSend, MaybeSync};
 use crate::session::Session;
 
 /// K5: how long a failed refresh is remembered.
 pub const COOL_DOWN_MS: i64 = 60_000;
 
 type Outcome = Result<Session, AuthError>;
+
+/// Exchanges refresh tokens for sessions in a client's place. A server whose requests bring the same
+/// session several times at once has one for all of them, so that no token is used twice.
+pub trait SessionRefresher: MaybeSend + MaybeSync + 'static {
+    /// The session that follows, trying again while that makes sense. The client keeps it.
+    fn refresh<'a>(&'a self, refresh_token: &'a str) -> BoxFuture<'a, Result<Session, AuthError>>;
+}
+
+impl SessionRefresher for AuthApi {
+    fn refresh<'a>(&'a self, refresh_token: &'a str) -> BoxFuture<'a, Result<Session, AuthError>> {
+        Box::pin(AuthApi::refresh(self, refresh_token))
+    }
+}
 
 /// The refresh that is under way, and the one that failed last.
 #[derive(Default)]
@@ -92,7 +105,7 @@ impl Engine {
     async fn refresh_and_save(&self, refresh_token: &str) -> Outcome {
         let removals = self.removals.load(Ordering::SeqCst);
         let before = self.peek().await?;
-        let fresh = match self.api.refresh(refresh_token).await {
+        let fresh = match self.settings.refresher.refresh(refresh_token).await {
             Ok(fresh) => fresh,
             Err(error) => {
                 if error.ends_session() {
@@ -103,15 +116,14 @@ impl Engine {
         };
 
         // Whoever changed the store meanwhile knew better (S28).
+        let _alone = self.commits.lock().await;
         let after = self.peek().await?;
         if let Some(before) = before
             && after.is_none_or(|after| after.refresh_token() != before.refresh_token())
         {
             return Err(AuthError::RefreshDiscarded);
         }
-        self.save(&fresh).await?;
-        if self.removals.load(Ordering::SeqCst) != removals {
-            self.erase().await?;
+        if !self.save_unless_removed(&fresh, removals).await? {
             return Err(AuthError::RefreshDiscarded);
         }
         self.emit(AuthEvent::TokenRefreshed, Some(&fresh));

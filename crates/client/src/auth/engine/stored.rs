@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::{AuthEvent, Engine, SignOutReason};
-use crate::auth::AuthError;
+use crate::auth::{AuthError, Decoded};
 use crate::json::{self, Members};
 use crate::session::{NotASession, Session};
 use crate::user::User;
@@ -52,34 +52,85 @@ impl Engine {
         }
     }
 
-    /// Fills in the user where it is kept apart. If it no longer is, moves it back (S9).
+    /// Fills in the user where it is kept apart, or was (S9).
     async fn with_stored_user(&self, session: Session) -> Result<Session, AuthError> {
-        let (settings, key) = (&self.settings, self.user_key());
+        let settings = &self.settings;
         let from = settings.user_store.as_ref();
         if from.is_none() && session.user().is_some() {
             return Ok(session);
         }
-        let text = from.unwrap_or(&settings.store).get(&key).await?;
+        let from = from.unwrap_or(&settings.store);
+        let text = from.get(&self.user_key()).await?;
         let user = text.as_deref().and_then(|text| {
             let member = Members::parse(text)?.get("user")?;
             User::from_json(member)
         });
-        let Some(user) = user else {
-            return Ok(session);
-        };
-        let session = session.with_user(&user);
-        if from.is_none() {
-            settings.store.remove(&key).await?;
-            settings
-                .store
-                .set(&settings.storage_key, session.to_json())
-                .await?;
+        Ok(match user {
+            Some(user) => session.with_user(&user),
+            None => session,
+        })
+    }
+
+    /// Moves a user who is no longer kept apart back into the session (S9).
+    pub(super) async fn take_user_back(&self) -> Result<(), AuthError> {
+        let (settings, key) = (&self.settings, self.user_key());
+        if settings.user_store.is_some() || settings.store.get(&key).await?.is_none() {
+            return Ok(());
         }
-        Ok(session)
+        let _alone = self.commits.lock().await;
+        if let Some(session) = self.peek().await? {
+            self.save(&session).await?;
+        }
+        Ok(settings.store.remove(&key).await?)
+    }
+
+    /// Keeps a new session and says what made it.
+    pub(crate) async fn begin_session(
+        &self,
+        session: &Session,
+        event: AuthEvent,
+    ) -> Result<(), AuthError> {
+        let _alone = self.commits.lock().await;
+        self.save(session).await?;
+        self.emit(event, Some(session));
+        Ok(())
+    }
+
+    /// Puts a changed user into the session that is stored now: it may have been refreshed since
+    /// the request was sent. If it is gone, or somebody else's, nothing is left to change.
+    pub(crate) async fn replace_user(&self, user: &User) -> Result<(), AuthError> {
+        let _alone = self.commits.lock().await;
+        let removals = self.removals.load(Ordering::SeqCst);
+        let Some(session) = self.peek().await? else {
+            return Ok(());
+        };
+        if !is_session_of(&session, user) {
+            return Ok(());
+        }
+        let session = session.with_user(user);
+        if self.save_unless_removed(&session, removals).await? {
+            self.emit(AuthEvent::UserUpdated, Some(&session));
+        }
+        Ok(())
+    }
+
+    /// Keeps a session that was made of the stored one, and says whether it did: a removal since
+    /// then, counted in `removals`, does not wait for the store and is not undone either (S28).
+    pub(super) async fn save_unless_removed(
+        &self,
+        session: &Session,
+        removals: u64,
+    ) -> Result<bool, AuthError> {
+        self.save(session).await?;
+        if self.removals.load(Ordering::SeqCst) == removals {
+            return Ok(true);
+        }
+        self.erase().await?;
+        Ok(false)
     }
 
     /// Keeps a session, its user in the other store where there is one.
-    pub(crate) async fn save(&self, session: &Session) -> Result<(), AuthError> {
+    pub(super) async fn save(&self, session: &Session) -> Result<(), AuthError> {
         let settings = &self.settings;
         let text = match &settings.user_store {
             None => session.to_json(),
@@ -105,7 +156,7 @@ impl Engine {
     }
 
     /// Deletes the session's own keys.
-    pub(super) async fn erase(&self) -> Result<(), AuthError> {
+    async fn erase(&self) -> Result<(), AuthError> {
         let (settings, user_key) = (&self.settings, self.user_key());
         settings.store.remove(&settings.storage_key).await?;
         settings.store.remove(&user_key).await?;
@@ -118,4 +169,17 @@ impl Engine {
     fn user_key(&self) -> String {
         format!("{}-user", self.settings.storage_key)
     }
+}
+
+/// Whether a session is this user's, by what is stored with it or its token says. Where neither says
+/// anything, it is.
+fn is_session_of(session: &Session, user: &User) -> bool {
+    let stored = session.user().map(|stored| stored.id().to_owned());
+    let claimed = || {
+        let decoded = Decoded::parse(session.access_token()).ok()?;
+        decoded.unverified().sub().map(str::to_owned)
+    };
+    stored
+        .or_else(claimed)
+        .is_none_or(|owner| owner == user.id())
 }

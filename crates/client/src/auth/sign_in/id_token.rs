@@ -84,7 +84,7 @@ impl IdTokenRequest {
             let tokens = api.token("id_token", body.finish()).await?;
             return self.auth.adopt(tokens, AuthEvent::SignedIn).await;
         }
-        let session = self.auth.engine.signed_in().await?;
+        let session = self.auth.with_options(&self.options).signed_in().await?;
         let body = body.with("link_identity", true).finish();
         let call = Call::post("/token", body).query("grant_type", "id_token");
         let tokens = api.session(call.token(session.access_token())).await?;

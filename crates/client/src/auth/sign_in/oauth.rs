@@ -162,10 +162,10 @@ impl OAuthRequest {
     /// Keeps the secret of this sign-in and gives the address to open. Only linking makes a
     /// request.
     pub async fn build(self) -> Result<OAuthStart, AuthError> {
-        let auth = self.auth;
+        let auth = self.auth.with_options(&self.options);
         let api = auth.api().for_call(&self.options)?;
         let token = match self.is_linking {
-            true => Some(auth.engine.signed_in().await?),
+            true => Some(auth.signed_in().await?),
             false => None,
         };
         auth.ready().await;

@@ -86,6 +86,7 @@ pub(crate) fn routes() -> Router {
         )
         .route("/clear-old", post(clear_old))
         .route("/begin", post(begin))
+        .route("/renew", post(renew))
         .route("/rows", get(rows))
         .merge(auth_routes())
 }
@@ -168,7 +169,8 @@ async fn replace(writer: SessionWriter, body: String) -> Result<String, String> 
 /// The session's cookies at a domain of an earlier version.
 async fn clear_old(writer: SessionWriter) {
     let domain = Some(".old.test".to_owned());
-    writer.clear_at_scopes(&[plinth_session::cookie::Scope { domain, path: None }]);
+    let scope = plinth_session::cookie::Scope { domain, path: None };
+    writer.clear_at_scopes(&[scope]).unwrap();
 }
 
 async fn rows(client: UserClient) -> String {
@@ -180,6 +182,14 @@ async fn rows(client: UserClient) -> String {
         .unwrap()
         .data
         .to_string()
+}
+
+/// Refreshes through the SDK, whatever time is left.
+async fn renew(writer: SessionWriter) -> Result<String, String> {
+    let client = writer.client().map_err(|error| error.to_string())?;
+    let renewed = client.auth().refresh().await;
+    let session = renewed.map_err(|error| error.to_string())?;
+    Ok(session.refresh_token().to_owned())
 }
 
 async fn begin(writer: SessionWriter) -> String {

@@ -1,27 +1,21 @@
-//! The project's published keys, fetched when needed and kept for ten minutes (client contract
-//! S46–S49, A16, A17, K6).
+//! The project's published keys, and what they say about tokens (client contract S46–S49).
+
+mod cache;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::api::AuthApi;
 use super::{AuthError, Claims, Decoded};
+pub use cache::{
+    FETCH_TIMEOUT, JwksCache, KEY_SET_LIFETIME_MS, REFETCH_INTERVAL_MS, STALE_LIFETIME_MS,
+};
 
-/// K6: how long a fetched key set is good for.
-pub const KEY_SET_LIFETIME_MS: i64 = 600_000;
-/// At most one fetch in this time because of a key that is not in the set.
-pub const REFETCH_INTERVAL_MS: i64 = 30_000;
-/// How long keys go on being used when they cannot be fetched again.
-pub const STALE_LIFETIME_MS: i64 = 24 * 60 * 60 * 1000;
 /// The most keys that are taken from a set.
 pub const MAX_KEYS: usize = 64;
 /// The most bytes that a set may have.
 pub const MAX_KEY_SET_BYTES: usize = 256 * 1024;
-/// How long a fetch may take.
-pub const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Keys by which tokens can be checked without asking the server.
 #[derive(Clone, Default)]
@@ -143,131 +137,6 @@ impl fmt::Debug for KeySet {
 fn is_asymmetric(decoded: &Decoded) -> bool {
     let can_check_here = cfg!(not(target_arch = "wasm32"));
     can_check_here && decoded.alg().is_some_and(|alg| !alg.starts_with("HS"))
-}
-
-/// Keeps the key set of one project. Share one among all clients of a process.
-#[derive(Default)]
-pub struct JwksCache {
-    state: Mutex<Fetched>,
-    /// Held while fetching, so that many who miss a key make one request.
-    fetching: tokio::sync::Mutex<()>,
-}
-
-#[derive(Default)]
-struct Fetched {
-    keys: KeySet,
-    /// When `keys` came.
-    at_ms: Option<i64>,
-    /// When a fetch was last tried.
-    tried_ms: Option<i64>,
-    failures: u64,
-}
-
-impl Fetched {
-    /// The keys, unless they are too old to be believed.
-    fn alive(&self, now_ms: i64) -> KeySet {
-        let age = |at: i64| now_ms.saturating_sub(at);
-        match self.at_ms {
-            Some(at) if age(at) < STALE_LIFETIME_MS => self.keys.clone(),
-            _ => KeySet::default(),
-        }
-    }
-}
-
-impl JwksCache {
-    /// An empty cache.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A cache that begins with these keys, as if they had just been fetched.
-    pub fn with_keys(keys: KeySet, now_ms: i64) -> Self {
-        Self {
-            state: Mutex::new(Fetched {
-                keys,
-                at_ms: Some(now_ms),
-                ..Fetched::default()
-            }),
-            fetching: tokio::sync::Mutex::new(()),
-        }
-    }
-
-    /// How old the keys are, in milliseconds.
-    pub fn age_ms(&self, now_ms: i64) -> Option<i64> {
-        self.state().at_ms.map(|at| now_ms.saturating_sub(at))
-    }
-
-    /// How many fetches have failed.
-    pub fn failures(&self) -> u64 {
-        self.state().failures
-    }
-
-    /// The keys, fetched if there are none younger than ten minutes. Fetching is tried at most
-    /// once in 30 s; in between, and when it fails, keys of the last 24 hours serve on.
-    pub async fn keys(&self, api: &AuthApi) -> KeySet {
-        self.keys_with(api, None).await
-    }
-
-    /// The same, fetched also when a key of this id is missing, at most once in 30 s.
-    pub async fn keys_for(&self, api: &AuthApi, kid: &str) -> KeySet {
-        self.keys_with(api, Some(kid)).await
-    }
-
-    async fn keys_with(&self, api: &AuthApi, kid: Option<&str>) -> KeySet {
-        let clock = api.clock();
-        if let Some(keys) = self.usable(clock.now_ms(), kid) {
-            return keys;
-        }
-        let _one_at_a_time = self.fetching.lock().await;
-        // Somebody else may have fetched while we waited.
-        if let Some(keys) = self.usable(clock.now_ms(), kid) {
-            return keys;
-        }
-        self.state().tried_ms = Some(clock.now_ms());
-        let fetched = api.jwks().await;
-        let mut state = self.state();
-        match fetched {
-            Ok(keys) => {
-                state.keys = keys;
-                state.at_ms = Some(clock.now_ms());
-            }
-            Err(error) => {
-                state.failures += 1;
-                tracing::warn!(error = %error, "the key set cannot be fetched");
-            }
-        }
-        state.alive(clock.now_ms())
-    }
-
-    /// The keys, if they need not be fetched, or may not be fetched again yet.
-    fn usable(&self, now_ms: i64, kid: Option<&str>) -> Option<KeySet> {
-        let state = self.state();
-        let age = |at: i64| now_ms.saturating_sub(at);
-        let is_fresh = state.at_ms.is_some_and(|at| age(at) < KEY_SET_LIFETIME_MS);
-        let is_known = kid.is_none_or(|kid| state.keys.has(kid));
-        let may_fetch = state
-            .tried_ms
-            .is_none_or(|at| age(at) >= REFETCH_INTERVAL_MS);
-        if (is_fresh && is_known) || !may_fetch {
-            return Some(state.alive(now_ms));
-        }
-        None
-    }
-
-    fn state(&self) -> MutexGuard<'_, Fetched> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for JwksCache {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state();
-        formatter
-            .debug_struct("JwksCache")
-            .field("keys", &state.keys.len())
-            .field("at_ms", &state.at_ms)
-            .finish_non_exhaustive()
-    }
 }
 
 /// How [`verify`] may go.

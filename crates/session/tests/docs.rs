@@ -1,0 +1,250 @@
+//! The Rust in `docs/rust-client.md` and `docs/sessions.md`, compiled. Every block of those pages
+//! stands here line by line, inside what it takes for granted; the test below finds them.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    unused_variables,
+    clippy::unwrap_used,
+    reason = "nothing here runs, except the test"
+)]
+
+mod client {
+    use std::error::Error;
+
+    use futures_util::StreamExt;
+    use plinth_client::auth::{
+        Auth, EmailOtp, ErrorCode, Otp, PasswordRequest, Provider, SignOutReason,
+    };
+    use plinth_client::rest::Count;
+    use plinth_client::{AuthError, AuthEvent, Client, ManualClock, Session, User};
+    use serde_json::{Value, json};
+
+    type Done = Result<(), Box<dyn Error>>;
+
+    #[rustfmt::skip]
+    fn clients() -> Done {
+        use plinth_client::{Client, FileStore};
+
+        let client = Client::from_env()?;                         // SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY
+        let client = Client::new("http://localhost:54321", "sb_publishable_…")?;
+        let client = Client::builder("https://abc.example.co", "sb_publishable_…")
+            .session_store(FileStore::new("/home/ada/.config/my-tool/session"))
+            .timeout(std::time::Duration::from_secs(20))
+            .build()?;
+        Ok(())
+    }
+
+    fn token_of_this_request() -> String {
+        String::new()
+    }
+
+    #[rustfmt::skip]
+    fn third_party(url: &str, key: &str) -> Done {
+        let client = Client::builder(url, key).access_token(|| async { Some(token_of_this_request()) })?;
+        Ok(())
+    }
+
+    fn open_browser(url: &str) {}
+
+    #[rustfmt::skip]
+    async fn signing_in(
+        client: Client,
+        (email, token): (String, String),
+        url_that_the_browser_came_back_to: String,
+    ) -> Done {
+        let auth = client.auth();
+
+        auth.sign_up().email("ada@example.com").password("…").send().await?;
+        auth.sign_in_with_password().email("ada@example.com").password("…").send().await?;
+
+        auth.sign_in_with_otp().email("ada@example.com").send().await?;          // a link and a code
+        auth.verify_otp(Otp::Email { email, token, kind: EmailOtp::Email }).send().await?;
+
+        let start = auth.sign_in_with_oauth(Provider::Github).redirect_to("http://127.0.0.1:7777/").build().await?;
+        open_browser(&start.url);
+        auth.session_from_redirect(&url_that_the_browser_came_back_to).await?;   // only codes, never tokens
+        Ok(())
+    }
+
+    #[rustfmt::skip]
+    async fn limits(auth: &Auth) -> Done {
+        use std::time::Duration;
+
+        let sign_in = auth.sign_in_with_password().email("ada@example.com").password("…");
+        sign_in.timeout(Duration::from_secs(5)).send().await?;
+        let user = auth.timeout(Duration::from_secs(5)).header("x-request-id", "7").user().await?;
+        Ok(())
+    }
+
+    fn show_sign_in(reason: SignOutReason) {}
+    fn ask_for_a_new_password() {}
+    fn show_account(session: Option<Session>) {}
+
+    #[rustfmt::skip]
+    async fn events(auth: &Auth) {
+        let mut events = auth.events();
+        while let Some((event, session)) = events.next().await {
+            match event {
+                AuthEvent::SignedOut { reason } => show_sign_in(reason),
+                AuthEvent::PasswordRecovery => ask_for_a_new_password(),
+                _ => show_account(session),
+            }
+        }
+    }
+
+    #[rustfmt::skip]
+    async fn second_factors(auth: &Auth, code_from_the_user: String) -> Done {
+        if auth.mfa().assurance_level().await?.needs_second_factor() {
+            let factor = auth.mfa().factors().await?.totp[0].id.clone();
+            auth.mfa().challenge_and_verify(&factor, &code_from_the_user).await?;
+        }
+        Ok(())
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Author {
+        name: String,
+    }
+
+    #[rustfmt::skip]
+    async fn database(client: Client, new_todo: Value, todo: Value) -> Done {
+        #[derive(serde::Deserialize)]
+        struct Todo { id: i64, title: String, author: Author }
+
+        let todos = client
+            .from("todos")
+            .select("id, title, author(name)")
+            .eq("is_done", false)
+            .in_("priority", ["high", "urgent"])
+            .order("created_at").desc()
+            .range(0..=19)
+            .count(Count::Exact)
+            .execute_as::<Vec<Todo>>()
+            .await?;
+        println!("{} of {:?}", todos.data.len(), todos.count);
+
+        client.from("todos").insert(&new_todo).returning("*").single().execute_as::<Todo>().await?;
+        client.from("todos").upsert(&todo).on_conflict("id").execute().await?;
+        client.from("todos").update(&json!({ "is_done": true })).eq("id", 7).execute().await?;
+        client.from("todos").delete().eq("id", 7).execute().await?;
+        client.rpc("add", &json!({ "a": 1, "b": 2 })).execute_as::<i64>().await?;
+        Ok(())
+    }
+
+    fn greet(user: User) {}
+    fn try_later() {}
+    fn wrong_password() {}
+    fn explain(reasons: Vec<String>) {}
+    fn show(error: AuthError) {}
+
+    #[rustfmt::skip]
+    async fn errors(sign_in: PasswordRequest) {
+        match sign_in.send().await {
+            Ok(signed_in) => greet(signed_in.user),
+            Err(error) if error.is_retryable() => try_later(),
+            Err(error) if error.code() == Some(ErrorCode::InvalidCredentials) => wrong_password(),
+            Err(AuthError::WeakPassword { reasons, .. }) => explain(reasons),
+            Err(error) => show(error),
+        }
+    }
+
+    #[rustfmt::skip]
+    fn testing(router: axum::Router) -> Done {
+        let client = Client::builder("http://test", "key")
+            .http_service(router)
+            .clock(ManualClock::at(1_700_000_000_000))
+            .build()?;
+        Ok(())
+    }
+}
+
+mod sessions {
+    use axum::response::Redirect;
+    use axum::routing::{get, post};
+    use axum::{Json, Router};
+    use http::StatusCode;
+    use plinth_session::{
+        ConfigError, Session, SessionEncoding, SessionLayer, SessionWriter, auth_routes,
+    };
+
+    #[derive(serde::Deserialize)]
+    struct Credentials {
+        email: String,
+        password: String,
+    }
+
+    #[rustfmt::skip]
+    async fn begin() -> Result<Router, ConfigError> {
+        let layer = SessionLayer::builder("https://abc.example.co", "the publishable key")
+            .public_url("https://app.example.com")
+            .sign_in_path("/sign-in")
+            .build()?;
+        layer.warm_up().await;
+
+        let app = Router::new()
+            .route("/orders", get(orders))
+            .merge(auth_routes())
+            .layer(layer);
+
+        async fn orders(session: Session) -> String {
+            format!("Orders of {}", session.user_id())
+        }
+        Ok(app)
+    }
+
+    #[rustfmt::skip]
+    fn forms() -> Router {
+        async fn sign_in(
+            writer: SessionWriter,
+            Json(form): Json<Credentials>,
+        ) -> Result<Redirect, StatusCode> {
+            let client = writer.client().map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+            let sign_in = client.auth().sign_in_with_password();
+            let sign_in = sign_in.email(form.email).password(form.password).send().await;
+            sign_in.map_err(|_| StatusCode::UNAUTHORIZED)?;
+            Ok(Redirect::to("/"))
+        }
+        Router::new().route("/sign-in", post(sign_in))
+    }
+
+    #[rustfmt::skip]
+    fn options() -> Result<SessionLayer, ConfigError> {
+        SessionLayer::builder("https://abc.example.co", "the publishable key")
+            .cookie_name("__Host-my-session")
+            .encode(SessionEncoding::TokensOnly)
+            .build()
+    }
+}
+
+/// The Rust blocks of a page, each as its lines.
+fn blocks(page: &str) -> Vec<Vec<&str>> {
+    let mut parts = page.split("```rust\n").skip(1);
+    let mut blocks = Vec::new();
+    for part in &mut parts {
+        let (block, _) = part.split_once("\n```").unwrap();
+        blocks.push(lines(block));
+    }
+    blocks
+}
+
+/// Lines without their indentation, and without empty ones.
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn every_block_of_rust_in_the_docs_stands_here_and_compiles() {
+    let here = lines(include_str!("docs.rs"));
+    let pages = [
+        include_str!("../../../docs/rust-client.md"),
+        include_str!("../../../docs/sessions.md"),
+    ];
+
+    for block in pages.iter().flat_map(|page| blocks(page)) {
+        let is_here = here.windows(block.len()).any(|lines| lines == block);
+        assert!(is_here, "not compiled:\n{}", block.join("\n"));
+    }
+    assert_eq!(pages.map(|page| blocks(page).len()), [9, 4]);
+}
