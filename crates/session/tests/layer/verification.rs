@@ -148,15 +148,7 @@ async fn keys_are_fetched_once_and_kept_for_ten_minutes() {
     assert_eq!(app.upstream.key_fetches(), 1);
     app.clock.advance(Duration::from_millis(1));
     app.signed_in_for(3604).get("/private").await;
-    fetches_have_ended().await;
     assert_eq!(app.upstream.key_fetches(), 2);
-}
-
-/// Keys that grow old are fetched while the old ones serve.
-async fn fetches_have_ended() {
-    for _ in 0..50 {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]
@@ -236,9 +228,6 @@ async fn a_token_stops_when_its_key_is_no_longer_published() {
 
     app.upstream.unpublish();
     app.clock.advance(Duration::from_secs(600));
-    // This one is served by the old keys, and has the new ones fetched.
-    browser.get("/state").await;
-    fetches_have_ended().await;
 
     assert_eq!(browser.get("/state").await.short(), (200, "anonymous"));
 }

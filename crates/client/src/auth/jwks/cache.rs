@@ -20,10 +20,6 @@ pub const REFETCH_INTERVAL_MS: i64 = 30_000;
 pub const STALE_LIFETIME_MS: i64 = 24 * 60 * 60 * 1000;
 /// How long a fetch may take.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Where keys were last looked for longer ago than this, nobody can say how wrong they are.
-const FORGOTTEN_MS: i64 = 2 * KEY_SET_LIFETIME_MS;
-/// Whoever began a fetch that is under way for longer than this has left it to others.
-const ABANDONED_MS: i64 = 10_000;
 
 /// Keeps the key set of one project. Share one among all clients of a process.
 #[derive(Default)]
@@ -43,17 +39,6 @@ struct State {
 /// A fetch that is under way. It goes on when whoever began it leaves.
 type Fetching = Shared<BoxFuture<'static, ()>>;
 
-/// What to do about a key that is asked for.
-#[derive(Debug, PartialEq, Eq)]
-enum Advice {
-    /// Use what is there.
-    Use,
-    /// Use what is there, and fetch for those who come later.
-    UseAndFetch,
-    /// Wait for the fetch.
-    Fetch,
-}
-
 impl State {
     /// The keys, unless they are too old to be believed.
     fn alive(&self, now_ms: i64) -> KeySet {
@@ -63,26 +48,14 @@ impl State {
         }
     }
 
-    fn advice(&self, now_ms: i64, kid: Option<&str>) -> Advice {
+    /// Whether whoever asks for a key should wait for a fetch.
+    fn is_fetch_due(&self, now_ms: i64, kid: Option<&str>) -> bool {
         let is_since =
             |at: Option<i64>, limit: i64| at.is_some_and(|at| now_ms.saturating_sub(at) < limit);
         let is_known = kid.is_none_or(|kid| self.keys.has(kid));
-        if is_known && is_since(self.at_ms, KEY_SET_LIFETIME_MS) {
-            return Advice::Use;
-        }
-        let may_serve = is_known
-            && is_since(self.at_ms, STALE_LIFETIME_MS)
-            && is_since(self.tried_ms.max(self.at_ms), FORGOTTEN_MS);
-        if self.fetching.is_some() {
-            return match may_serve && is_since(self.tried_ms, ABANDONED_MS) {
-                true => Advice::Use,
-                false => Advice::Fetch,
-            };
-        }
-        match (is_since(self.tried_ms, REFETCH_INTERVAL_MS), may_serve) {
-            (true, _) => Advice::Use,
-            (false, true) => Advice::UseAndFetch,
-            (false, false) => Advice::Fetch,
+        match is_known && is_since(self.at_ms, KEY_SET_LIFETIME_MS) {
+            true => false,
+            false => self.fetching.is_some() || !is_since(self.tried_ms, REFETCH_INTERVAL_MS),
         }
     }
 }
@@ -112,10 +85,8 @@ impl JwksCache {
         self.state().failures
     }
 
-    /// The keys. Those of the last ten minutes are simply there. Older ones serve on while new ones
-    /// are being fetched; only where nobody has looked for keys in twenty minutes is the fetch
-    /// waited for. It is tried at most once in 30 s, and while it fails, keys of the last 24 hours
-    /// are used.
+    /// The keys, fetched if those that are there are older than ten minutes. That is tried at most
+    /// once in 30 s, and while it fails, keys of the last 24 hours are used.
     pub async fn keys(&self, api: &AuthApi) -> KeySet {
         self.keys_with(api, None).await
     }
@@ -129,14 +100,10 @@ impl JwksCache {
         let fetching = {
             let mut state = self.state();
             let now_ms = api.clock().now_ms();
-            match state.advice(now_ms, kid) {
-                Advice::Use => return state.alive(now_ms),
-                Advice::UseAndFetch => {
-                    _ = self.fetch(&mut state, api);
-                    return state.alive(now_ms);
-                }
-                Advice::Fetch => self.fetch(&mut state, api),
+            if !state.is_fetch_due(now_ms, kid) {
+                return state.alive(now_ms);
             }
+            self.fetch(&mut state, api)
         };
         fetching.await;
         self.state().alive(api.clock().now_ms())
