@@ -8,6 +8,8 @@ mod auth;
 mod calm;
 mod child;
 mod cpu;
+mod databases;
+mod load;
 mod machine;
 mod managed;
 mod memory;
@@ -18,8 +20,11 @@ mod report;
 mod rest;
 mod run;
 mod served;
+mod socket;
 mod start;
+mod statements;
 mod statistics;
+mod storage;
 mod table;
 mod work_folder;
 
@@ -46,6 +51,8 @@ enum Benchmark {
     AsCaller(as_caller::Options),
     /// The REST service over HTTP, beside pgbench and other programs of its protocol.
     Rest(rest::Options),
+    /// The storage service over HTTP, beside a bare program with the same work, dd, MD5 and nginx.
+    Storage(storage::Options),
     /// Starting, creating projects and branches, memory at rest.
     Start(start::Options),
 }
@@ -69,6 +76,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Benchmark::Auth(options) => auth::run(options)?,
         Benchmark::Rest(options) => rest::run(options)?,
         Benchmark::Start(options) => start::run(options)?,
+        Benchmark::Storage(options) => storage::run(options)?,
     };
     println!("{}", report.to_text());
     let out = arguments

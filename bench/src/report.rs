@@ -85,6 +85,7 @@ pub(crate) enum Unit {
     Seconds,
     Milliseconds,
     Mebibytes,
+    MebibytesPerSecond,
     TransactionsPerSecond,
     RequestsPerSecond,
 }
@@ -95,6 +96,7 @@ impl Unit {
             Unit::Seconds => format!("{value:.2} s"),
             Unit::Milliseconds => format!("{value:.2} ms"),
             Unit::Mebibytes => format!("{value:.1} MB"),
+            Unit::MebibytesPerSecond => format!("{value:.0} MB/s"),
             Unit::RequestsPerSecond if value < 100.0 => format!("{value:.1} /s"),
             Unit::TransactionsPerSecond | Unit::RequestsPerSecond => format!("{value:.0} /s"),
         }

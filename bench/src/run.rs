@@ -130,7 +130,10 @@ pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[PgbenchRun]) -> Table {
             decimals(median(runs, |run| run.cpu_us)),
             decimals(median(runs, |run| run.postgres_us)),
             decimals(median(runs, |run| run.generator_us)),
-            format!("{:.1} MB", most(runs)),
+            match most(runs) {
+                nothing if nothing.is_nan() => "–".to_owned(),
+                most => format!("{most:.1} MB"),
+            },
         ]
     };
     let mut rows: Vec<Vec<String>> = sides.iter().map(row).collect();
@@ -165,8 +168,9 @@ fn median(runs: &[Run], pick: impl Fn(&Run) -> f64) -> f64 {
 }
 
 fn decimals(value: f64) -> String {
-    match value < 100.0 {
-        true => format!("{value:.1}"),
-        false => format!("{value:.0}"),
+    match value {
+        nothing if nothing.is_nan() => "–".to_owned(),
+        small if small < 100.0 => format!("{small:.1}"),
+        large => format!("{large:.0}"),
     }
 }

@@ -7,7 +7,6 @@
 
 mod database;
 mod ours;
-mod socket;
 mod wire;
 
 use std::time::Duration;

@@ -13,11 +13,8 @@ use anyhow::{anyhow, ensure};
 use bytes::{BufMut as _, BytesMut};
 use postgres_protocol::{IsNull, message::frontend};
 
-use super::{
-    database::{BEGIN, Prepared, ROWS, SELECT, SETTINGS, settings_sql},
-    socket::Socket,
-};
-use crate::{cpu::CpuTime, managed::Login, random::Random};
+use super::database::{BEGIN, Prepared, ROWS, SELECT, SETTINGS, settings_sql};
+use crate::{cpu::CpuTime, managed::Login, random::Random, socket::Socket};
 
 /// The settings' row and the item's.
 const ROWS_PER_TRANSACTION: usize = 2;

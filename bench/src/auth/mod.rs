@@ -6,15 +6,12 @@
 //! one of them has work. The load generator shares the machine with them.
 
 mod bare_bcrypt;
-mod database;
 mod figures;
-mod load;
 mod people;
 mod scale;
 mod script;
 mod sides;
 mod stage;
-mod statements;
 mod talk;
 
 use std::{cell::RefCell, path::Path};
@@ -22,7 +19,6 @@ use std::{cell::RefCell, path::Path};
 use anyhow::Context as _;
 
 use self::{
-    database::Databases,
     script::Seen,
     sides::{FULL, Keys, Program},
     stage::{Clients, PgbenchSide, Stage, first_person},
@@ -30,6 +26,8 @@ use self::{
 };
 use crate::{
     calm::Calm,
+    databases::Databases,
+    load,
     machine::Machine,
     pgbench::Pgbench,
     report::{Report, sentence},

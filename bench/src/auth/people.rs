@@ -3,7 +3,7 @@
 
 use anyhow::anyhow;
 
-use super::database::Databases;
+use crate::databases::Databases;
 
 /// What everybody types.
 pub(crate) const PASSWORD: &str = "correct horse battery";

@@ -7,13 +7,13 @@ use anyhow::Context as _;
 use hdrhistogram::Histogram;
 
 use super::{
-    Options,
-    database::Databases,
-    load, people,
+    Options, people,
     sides::{Keys, Program, Side},
     talk::{Talk, Wish, spread},
 };
 use crate::{
+    databases::Databases,
+    load,
     report::{Detail, Goal, Measure, Unit},
     run::Sample,
     statistics::Summary,

@@ -3,8 +3,11 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::{CONNECTIONS, SESSIONS_PER_CONNECTION, people, statements::Statement, talk::Wish};
-use crate::pgbench::{Script, with_names};
+use super::{CONNECTIONS, SESSIONS_PER_CONNECTION, people, talk::Wish};
+use crate::{
+    pgbench::{Script, with_names},
+    statements::Statement,
+};
 
 /// Number of the first token that pgbench shows; each has the number of its session, and its
 /// child stands this far above it.
@@ -145,6 +148,7 @@ mod tests {
         let run = |sql: &str, values: Vec<Option<String>>| Statement {
             sql: sql.to_owned(),
             values,
+            session: None,
         };
         let statements = vec![
             run("begin", Vec::new()),

@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 
-use super::{CONNECTIONS, database::Databases};
-use crate::{served::Served, start::program::free_port};
+use super::CONNECTIONS;
+use crate::{databases::Databases, served::Served, start::program::free_port};
 
 pub(crate) const ALONE: &str = "plinth serve auth";
 pub(crate) const FULL: &str = "plinth start";

@@ -5,15 +5,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::{
-    CONNECTIONS, Options, SESSIONS_PER_CONNECTION, bare_bcrypt,
-    database::Databases,
-    load, people,
+    CONNECTIONS, Options, SESSIONS_PER_CONNECTION, bare_bcrypt, people,
     script::FIRST_TOKEN,
     sides::{GOTRUE, Side},
     talk::{Talk, Wish},
 };
 use crate::{
     calm::Calm,
+    databases::Databases,
+    load,
     pgbench::Pgbench,
     run::{self, PgbenchRun, Run},
 };

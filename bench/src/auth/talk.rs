@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 
 use super::{people, sides::Side};
-use crate::random::Random;
+use crate::{load::Conversation, random::Random};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +89,14 @@ impl Talk {
         self.people.len() as u64
     }
 
-    /// The next request.
-    pub(crate) fn say(&mut self) -> &[u8] {
+    /// Of the one whose turn it is.
+    pub(crate) fn refresh_token(&self) -> &str {
+        &self.people[self.turn].refresh_token
+    }
+}
+
+impl Conversation for Talk {
+    fn say(&mut self) -> &[u8] {
         let person = &self.people[self.turn];
         let email = people::email(person.number);
         let admin_path;
@@ -144,8 +150,8 @@ impl Talk {
         &self.request
     }
 
-    /// What came back; the next one's turn.
-    pub(crate) fn hear(&mut self, body: &[u8]) -> anyhow::Result<()> {
+    /// Then it is the next one's turn.
+    fn hear(&mut self, body: &[u8]) -> anyhow::Result<()> {
         let person = &mut self.people[self.turn];
         let text = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
         if self.wish == Wish::Refresh {
@@ -166,11 +172,6 @@ impl Talk {
         }
         self.turn = (self.turn + 1) % self.people.len();
         Ok(())
-    }
-
-    /// Of the one whose turn it is.
-    pub(crate) fn refresh_token(&self) -> &str {
-        &self.people[self.turn].refresh_token
     }
 }
 

@@ -53,11 +53,11 @@ impl LocalBlobs {
             folder: self.clone(),
             version: *version,
             buffer: BytesMut::new(),
-            work: Work::Idle(Box::new(Sink {
+            sink: Worker::new(Sink {
                 file: None,
-                md5: Md5::new(),
                 size: 0,
-            })),
+            }),
+            md5: Worker::new(Md5::new()),
         })
     }
 
@@ -169,25 +169,52 @@ impl LocalBlobs {
     }
 }
 
-/// A file on its way in. Two pieces of file work are never under way at once, and one more piece of
-/// the body waits in memory: that is all that a transfer takes.
+/// A file on its way in. A piece is written and digested at the same time, by two threads, and one
+/// more piece of the body waits in memory: that is all that a transfer takes.
 pub(crate) struct LocalWriter {
     folder: LocalBlobs,
     version: Version,
     buffer: BytesMut,
-    work: Work,
+    sink: Worker<Sink>,
+    md5: Worker<Md5>,
 }
 
-enum Work {
-    Idle(Box<Sink>),
-    Busy(JoinHandle<io::Result<Box<Sink>>>),
+/// Something that takes one piece after the other on a blocking thread.
+enum Worker<T> {
+    Idle(Box<T>),
+    Busy(JoinHandle<io::Result<Box<T>>>),
     Failed,
 }
 
-/// Where pieces go: into the file and into its digest.
+impl<T: Send + 'static> Worker<T> {
+    fn new(work: T) -> Self {
+        Self::Idle(Box::new(work))
+    }
+
+    /// It, once it has taken what it was given before.
+    async fn rest(&mut self) -> io::Result<Box<T>> {
+        match std::mem::replace(self, Self::Failed) {
+            Self::Idle(work) => Ok(work),
+            Self::Busy(busy) => busy.await.map_err(io::Error::other)?,
+            Self::Failed => Err(io::Error::other("an earlier piece could not be written")),
+        }
+    }
+
+    /// Goes on with a piece.
+    fn set_to(
+        mut work: Box<T>,
+        take: impl FnOnce(&mut T) -> io::Result<()> + Send + 'static,
+    ) -> Self {
+        Self::Busy(spawn_blocking(move || {
+            take(&mut work)?;
+            Ok(work)
+        }))
+    }
+}
+
+/// Where pieces go.
 struct Sink {
     file: Option<Temporary>,
-    md5: Md5,
     size: u64,
 }
 
@@ -198,12 +225,14 @@ impl LocalWriter {
             return Ok(());
         }
         let piece = self.buffer.split().freeze();
-        let mut sink = self.sink().await?;
+        let digested = piece.clone();
         let path = self.folder.temporary(&self.version);
-        self.work = Work::Busy(spawn_blocking(move || {
-            sink.take(&piece, path)?;
-            Ok(sink)
-        }));
+        let (sink, md5) = (self.sink.rest().await?, self.md5.rest().await?);
+        self.sink = Worker::set_to(sink, move |sink| sink.take(&piece, path));
+        self.md5 = Worker::set_to(md5, move |md5| {
+            md5.update(&digested);
+            Ok(())
+        });
         Ok(())
     }
 
@@ -216,24 +245,25 @@ impl LocalWriter {
         };
         let sink = Sink {
             file: Some(file),
-            md5: Md5::new(),
             size: 0,
         };
         Self {
             folder,
             version,
             buffer: BytesMut::new(),
-            work: Work::Idle(Box::new(sink)),
+            sink: Worker::new(sink),
+            md5: Worker::new(Md5::new()),
         }
     }
 
     /// Makes what was taken safe and leaves the file where it is.
     pub(super) async fn pause(mut self) -> io::Result<Piece> {
         let piece = self.buffer.split().freeze();
-        let mut sink = self.sink().await?;
+        let (mut sink, mut md5) = (self.sink.rest().await?, self.md5.rest().await?);
         let staging = self.folder.staging(&self.version);
         let syncs = self.folder.0.syncs;
         let paused = spawn_blocking(move || {
+            md5.update(&piece);
             sink.take(&piece, staging)?;
             if let Some(Temporary { file, .. }) = &sink.file
                 && syncs
@@ -242,7 +272,7 @@ impl LocalWriter {
             }
             Ok(Piece {
                 size: sink.size,
-                md5: sink.md5.finalize().into(),
+                md5: md5.finalize().into(),
             })
         });
         paused.await.map_err(io::Error::other)?
@@ -250,13 +280,14 @@ impl LocalWriter {
 
     pub(super) async fn finish(mut self) -> io::Result<Written> {
         let piece = self.buffer.split().freeze();
-        let mut sink = self.sink().await?;
+        let (mut sink, mut md5) = (self.sink.rest().await?, self.md5.rest().await?);
         let temporary = self.folder.temporary(&self.version);
         let path = self.folder.path(&self.version);
         let syncs = self.folder.0.syncs;
         let finished = spawn_blocking(move || {
+            md5.update(&piece);
             sink.take(&piece, temporary)?;
-            let Sink { file, md5, size } = *sink;
+            let Sink { file, size } = *sink;
             if let Some(file) = file {
                 file.settle(&path, syncs)?;
             }
@@ -265,15 +296,6 @@ impl LocalWriter {
             Ok(Written { size, md5 })
         });
         finished.await.map_err(io::Error::other)?
-    }
-
-    /// The sink, once it has taken what it was given before.
-    async fn sink(&mut self) -> io::Result<Box<Sink>> {
-        match std::mem::replace(&mut self.work, Work::Failed) {
-            Work::Idle(sink) => Ok(sink),
-            Work::Busy(work) => work.await.map_err(io::Error::other)?,
-            Work::Failed => Err(io::Error::other("an earlier piece could not be written")),
-        }
     }
 }
 
@@ -285,7 +307,6 @@ impl Sink {
             file => file.insert(Temporary::create(path)?),
         };
         temporary.file.write_all(piece)?;
-        self.md5.update(piece);
         self.size += piece.len() as u64;
         Ok(())
     }
@@ -431,6 +452,26 @@ mod tests {
             .expect("taken");
         writer.finish().await.expect("settled");
         version
+    }
+
+    #[tokio::test]
+    async fn what_comes_in_many_pieces_is_written_and_digested_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let blobs = LocalBlobs::new(folder.path().to_owned(), false);
+        let version = Version::generate();
+        let sent: Vec<u8> = (0..PIECE * 5 + 7).map(|at| (at / 1000) as u8).collect();
+
+        let mut writer = blobs.create(&version).await.expect("a writer");
+        for part in sent.chunks(PIECE / 3) {
+            let part = Bytes::copy_from_slice(part);
+            writer.write(part).await.expect("taken");
+        }
+        let written = writer.finish().await.expect("settled");
+
+        let digest = Md5::digest(&sent);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((written.size, written.md5), (sent.len() as u64, digest));
+        assert_eq!(fs::read(blobs.path(&version)).expect("a file"), sent);
     }
 
     #[tokio::test]

@@ -17,6 +17,8 @@ const SETTLING: Duration = Duration::from_millis(500);
 pub(crate) struct Statement {
     pub(crate) sql: String,
     pub(crate) values: Vec<Option<String>>,
+    /// The process of the server that ran it.
+    pub(crate) session: Option<u32>,
 }
 
 /// Those that were logged.
@@ -62,6 +64,7 @@ fn read(entry: &LogEntry) -> anyhow::Result<Statement> {
     Ok(Statement {
         sql: sql.trim().to_owned(),
         values,
+        session: entry.pid,
     })
 }
 

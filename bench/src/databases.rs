@@ -1,4 +1,4 @@
-//! One PostgreSQL with several databases of accounts.
+//! One PostgreSQL with several databases.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
-use super::statements::Statements;
 use crate::{
     managed::{self, Login},
+    statements::Statements,
     work_folder,
 };
 
@@ -86,6 +86,15 @@ impl Databases {
         self.runtime.block_on(async {
             let done = self.connect(database).await?.batch_execute(sql).await;
             done.with_context(|| sql.lines().next().unwrap_or_default().to_owned())
+        })
+    }
+
+    /// The one text that a query gives.
+    pub(crate) fn text(&self, database: &str, sql: &str) -> anyhow::Result<String> {
+        self.runtime.block_on(async {
+            let row = self.connect(database).await?.query_one(sql, &[]).await;
+            let row = row.with_context(|| sql.to_owned())?;
+            Ok(row.try_get(0)?)
         })
     }
 

@@ -1,5 +1,5 @@
 //! The load generator: keep-alive connections, each of which talks with a client's memory, because
-//! the next refresh needs what the last one answered. One thread for all.
+//! the next request may need what the last one answered. One thread for all.
 
 use std::{
     net::Ipv4Addr,
@@ -10,7 +10,6 @@ use anyhow::{Context as _, ensure};
 use hdrhistogram::Histogram;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Runtime};
 
-use super::talk::Talk;
 use crate::{
     answer::{Answer, Answers},
     run::Sample,
@@ -22,6 +21,15 @@ const WARM_UP: Duration = Duration::from_millis(500);
 /// A server that hangs must not hang the benchmark.
 const STUCK: Duration = Duration::from_secs(60);
 
+/// One client: what it asks for next, and what it makes of the answer.
+pub(crate) trait Conversation: Send + 'static {
+    /// The next request.
+    fn say(&mut self) -> &[u8];
+
+    /// The body of its answer, whose status was 200.
+    fn hear(&mut self, body: &[u8]) -> anyhow::Result<()>;
+}
+
 /// How long somebody talks.
 #[derive(Clone, Copy)]
 enum Until {
@@ -30,9 +38,9 @@ enum Until {
 }
 
 /// Lets all talk at once; `measured` is called in between, when the clock starts.
-pub(crate) fn run(
+pub(crate) fn run<T: Conversation>(
     port: u16,
-    talks: &mut Vec<Talk>,
+    talks: &mut Vec<T>,
     duration: Duration,
     measured: &mut dyn FnMut(),
 ) -> anyhow::Result<Sample> {
@@ -47,18 +55,18 @@ pub(crate) fn run(
 }
 
 /// Lets one talk, so many times; how long each took, in nanoseconds.
-pub(crate) fn run_alone(
+pub(crate) fn run_alone<T: Conversation>(
     port: u16,
-    talk: Talk,
+    talk: T,
     requests: u64,
-) -> anyhow::Result<(Talk, Histogram<u64>)> {
+) -> anyhow::Result<(T, Histogram<u64>)> {
     runtime()?.block_on(one_connection(port, talk, Until::Requests(requests)))
 }
 
 /// Their times in nanoseconds.
-async fn together(
+async fn together<T: Conversation>(
     port: u16,
-    talks: &mut Vec<Talk>,
+    talks: &mut Vec<T>,
     until: Until,
 ) -> anyhow::Result<Histogram<u64>> {
     let running: Vec<_> = talks
@@ -74,11 +82,11 @@ async fn together(
     Ok(all)
 }
 
-async fn one_connection(
+async fn one_connection<T: Conversation>(
     port: u16,
-    mut talk: Talk,
+    mut talk: T,
     until: Until,
-) -> anyhow::Result<(Talk, Histogram<u64>)> {
+) -> anyhow::Result<(T, Histogram<u64>)> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
     stream.set_nodelay(true)?;
     let mut answers = Answers::new();

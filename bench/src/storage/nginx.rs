@@ -1,0 +1,97 @@
+//! nginx, which serves a folder as fast as the kernel can.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use crate::{served::Served, start::program::free_port, work_folder};
+
+/// Answers when it is ready.
+const READY: &str = "/is-ready";
+
+/// nginx at work. Dropped, it is stopped.
+pub(crate) struct Nginx {
+    pub(crate) port: u16,
+    pub(crate) version: String,
+    _served: Served,
+    _folder: TempDir,
+}
+
+impl Nginx {
+    /// With nothing but this folder. Must be called on the main thread.
+    pub(crate) fn start(root: &Path) -> anyhow::Result<Self> {
+        let program = program();
+        let told = Command::new(&program).arg("-v").output();
+        let told = told.with_context(|| format!("{} does not run", program.display()))?;
+        let version = String::from_utf8_lossy(&told.stderr);
+        let version = version.trim().trim_start_matches("nginx version: ");
+        let folder = work_folder::create()?;
+        let port = free_port()?.local_addr()?.port();
+        let configuration = folder.path().join("nginx.conf");
+        fs::write(&configuration, configured(folder.path(), root, port))?;
+        let mut command = Command::new(&program);
+        command
+            .arg("-c")
+            .arg(&configuration)
+            .args(["-e", "stderr"])
+            .arg("-p")
+            .arg(folder.path());
+        Ok(Self {
+            port,
+            version: version.to_owned(),
+            _served: Served::start(command, port, READY)?,
+            _folder: folder,
+        })
+    }
+}
+
+/// `NGINX_BIN`, or the one that is installed.
+fn program() -> PathBuf {
+    let debian = Path::new("/usr/sbin/nginx");
+    match env::var_os("NGINX_BIN") {
+        Some(path) => PathBuf::from(path),
+        None if debian.is_file() => debian.to_owned(),
+        None => PathBuf::from("nginx"),
+    }
+}
+
+/// As Debian configures it, but for places; a worker for each core.
+fn configured(folder: &Path, root: &Path, port: u16) -> String {
+    let user = match rustix::process::geteuid().is_root() {
+        // The files belong to whoever runs Plinth.
+        true => "user root;\n",
+        false => "",
+    };
+    let (folder, root) = (folder.display(), root.display());
+    format!(
+        "{user}daemon off;\nworker_processes auto;\npid {folder}/nginx.pid;\n\
+         events {{ worker_connections 768; }}\n\
+         http {{\n  sendfile on;\n  tcp_nopush on;\n  access_log off;\n\
+         \x20 default_type application/octet-stream;\n\
+         \x20 client_body_temp_path {folder}/body;\n  proxy_temp_path {folder}/proxy;\n\
+         \x20 fastcgi_temp_path {folder}/fastcgi;\n  uwsgi_temp_path {folder}/uwsgi;\n\
+         \x20 scgi_temp_path {folder}/scgi;\n\
+         \x20 server {{\n    listen 127.0.0.1:{port};\n    root {root};\n\
+         \x20   location = {READY} {{ return 200 ready; }}\n  }}\n}}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_where_and_what() {
+        let text = configured(Path::new("/a"), Path::new("/b"), 81);
+        assert!(
+            text.contains("    listen 127.0.0.1:81;\n    root /b;\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches('{').count(), text.matches('}').count());
+    }
+}
