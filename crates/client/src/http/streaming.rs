@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -35,7 +35,12 @@ pub(crate) struct StreamedBody {
     /// Transports stop reading at the announced length, so the last piece waits here until it
     /// is sure that nothing follows.
     last: Option<Bytes>,
+    failure: BodyFailure,
 }
+
+/// Why a body could not be sent, where that was its own fault.
+#[derive(Clone, Default)]
+pub(crate) struct BodyFailure(Arc<Mutex<Option<String>>>);
 
 impl Http {
     /// Sends a request whose body, or whose answer's body, passes through in pieces. The time
@@ -101,7 +106,13 @@ impl StreamedBody {
             pieces: Mutex::new(pieces),
             missing: length,
             last: None,
+            failure: BodyFailure::default(),
         }
+    }
+
+    /// To be asked when sending failed.
+    pub(crate) fn failure(&self) -> BodyFailure {
+        self.failure.clone()
     }
 
     /// All of it, for transports that take bodies as a whole.
@@ -151,6 +162,9 @@ impl Body for StreamedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let piece = ready!(self.poll_piece(context));
+        if let Some(Err(error)) = &piece {
+            self.failure.note(error);
+        }
         Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }
 
@@ -160,6 +174,20 @@ impl Body for StreamedBody {
             Some(missing) => SizeHint::with_exact(missing + held),
             None => SizeHint::default(),
         }
+    }
+}
+
+impl BodyFailure {
+    pub(crate) fn take(&self) -> Option<String> {
+        self.slot().take()
+    }
+
+    fn note(&self, error: &io::Error) {
+        *self.slot() = Some(error.to_string());
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

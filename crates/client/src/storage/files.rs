@@ -33,12 +33,21 @@ impl Files {
 
     /// Makes a file of bytes, a text, a [file](UploadBody::file) or a [stream](UploadBody::stream).
     ///
-    /// ```no_run
-    /// # async fn example(client: plinth_client::Client) -> Result<(), plinth_client::StorageError> {
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("sea.jpg");
+    /// # std::fs::write(&path, "waves")?;
+    /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
+    /// # let client = client.http_service(axum::Router::new().route(
+    /// #     "/storage/v1/object/photos/2024/sea.jpg",
+    /// #     axum::routing::post(|| async { r#"{"Key":"photos/2024/sea.jpg","Id":"1"}"# }),
+    /// # )).build()?;
     /// use plinth_client::storage::UploadBody;
     ///
     /// let photos = client.storage().from("photos");
-    /// let photo = photos.upload("2024/sea.jpg", UploadBody::file("sea.jpg")).upsert(true);
+    /// let photo = photos.upload("2024/sea.jpg", UploadBody::file(path)).upsert(true);
     /// photo.metadata(&serde_json::json!({ "place": "Sylt" })).send().await?;
     /// # Ok(())
     /// # }
@@ -64,13 +73,23 @@ impl Files {
 
     /// Makes a file in parts, so that a lost connection costs no more than the last of them.
     ///
-    /// ```no_run
-    /// # async fn example(client: plinth_client::Client) -> Result<(), plinth_client::StorageError> {
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use axum::http::StatusCode;
     /// # fn remember(_: &str) {}
-    /// use std::path::PathBuf;
-    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("sea.mp4");
+    /// # std::fs::write(&path, "waves")?;
+    /// # let begun = || async { (StatusCode::CREATED, [("location", "/upload/resumable/id")]) };
+    /// # let arrived = || async { (StatusCode::NO_CONTENT, [("upload-offset", "5")]) };
+    /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
+    /// # let client = client.http_service(axum::Router::new()
+    /// #     .route("/storage/v1/upload/resumable", axum::routing::post(begun))
+    /// #     .route("/storage/v1/upload/resumable/id", axum::routing::patch(arrived)))
+    /// #     .build()?;
     /// let films = client.storage().from("films");
-    /// let upload = films.upload_resumable("sea.mp4", PathBuf::from("sea.mp4"));
+    /// let upload = films.upload_resumable("sea.mp4", path);
     /// let upload = upload.progress(|sent, total| println!("{sent} of {total}"));
     /// let mut upload = upload.start().await?;
     /// // With this, another run of the program can go on: `.resume(token)`.

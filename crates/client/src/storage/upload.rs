@@ -10,7 +10,7 @@ use super::request::{Call, Context, read_json};
 use super::upload_body::{Sending, type_by_name};
 use super::{Files, StorageError, UploadBody, path};
 use crate::call_options::{CallOptions, with_call_options};
-use crate::http::Answer;
+use crate::http::{Answer, StreamedBody};
 
 /// Proxies and servers refuse longer headers; more than this is sent in a form.
 const MAX_METADATA_HEADER: usize = 4096;
@@ -154,9 +154,11 @@ async fn send(
         Sending::Bytes(bytes) => return context.answer(call.bytes(bytes), options).await,
         Sending::Pieces(pieces) => pieces,
     };
-    let (body, failure) = pieces.into_body();
+    let body = StreamedBody::new(pieces.pieces, pieces.length);
+    let failure = body.failure();
     let answer = context.stream(call, Some(body), options).await;
-    let answer = answer.map_err(|error| failure.or(error))?;
+    // What went wrong on this side counts more than what the transport made of it.
+    let answer = answer.map_err(|error| failure.take().map_or(error, StorageError::Body))?;
     Ok(answer.collect(MAX_ANSWER_BYTES).await?)
 }
 

@@ -1,13 +1,11 @@
 //! What is uploaded.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 
 use super::StorageError;
-use crate::http::StreamedBody;
 use crate::runtime::{BoxStream, MaybeSend};
 
 /// What is sent where nobody says what it is.
@@ -26,9 +24,9 @@ const PIECE_BYTES: usize = 128 * 1024;
 ///
 /// let bytes: UploadBody = vec![1, 2, 3].into();
 /// let text: UploadBody = "hello".into();
-/// let pieces = stream::iter(["hel", "lo"].map(Ok::<_, std::io::Error>));
-/// let of_unknown_length = UploadBody::stream(pieces.clone());
-/// let of_known_length = UploadBody::sized_stream(5, pieces);
+/// let pieces = || stream::iter(["hel", "lo"].map(Ok::<_, std::io::Error>));
+/// let of_unknown_length = UploadBody::stream(pieces());
+/// let of_known_length = UploadBody::sized_stream(5, pieces());
 /// ```
 pub struct UploadBody(Source);
 
@@ -52,11 +50,7 @@ pub(super) enum Sending {
 pub(super) struct Pieces {
     pub(super) pieces: BoxStream<'static, io::Result<Bytes>>,
     pub(super) length: Option<u64>,
-    failure: Arc<Mutex<Option<String>>>,
 }
-
-/// Where the reason stands if the pieces could not be read.
-pub(super) struct Failure(Arc<Mutex<Option<String>>>);
 
 impl UploadBody {
     /// A stream of unknown length.
@@ -117,17 +111,7 @@ impl UploadBody {
                 opened.map_err(|error| StorageError::Body(error.to_string()))?
             }
         };
-        let failure = Arc::new(Mutex::new(None));
-        let noted = failure.clone();
-        let pieces = pieces.inspect_err(move |error| {
-            let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
-            *noted = Some(error.to_string());
-        });
-        Ok(Sending::Pieces(Pieces {
-            pieces: Box::pin(pieces),
-            length,
-            failure,
-        }))
+        Ok(Sending::Pieces(Pieces { pieces, length }))
     }
 }
 
@@ -145,21 +129,6 @@ impl Sending {
                 Self::Pieces(body)
             }
         }
-    }
-}
-
-impl Pieces {
-    pub(super) fn into_body(self) -> (StreamedBody, Failure) {
-        let body = StreamedBody::new(self.pieces, self.length);
-        (body, Failure(self.failure))
-    }
-}
-
-impl Failure {
-    /// What went wrong on this side counts more than what the transport made of it.
-    pub(super) fn or(&self, error: StorageError) -> StorageError {
-        let mut failure = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.take().map_or(error, StorageError::Body)
     }
 }
 

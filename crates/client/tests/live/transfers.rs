@@ -113,6 +113,9 @@ async fn refused_uploads_say_why() {
 
     let refused = files.upload("a", "more than ten bytes").send().await;
     assert_eq!(code(refused), StorageErrorCode::EntityTooLarge);
+    let endless = UploadBody::stream(pieces(&large()));
+    let refused = files.upload("a", endless).send().await;
+    assert_eq!(code(refused), StorageErrorCode::EntityTooLarge);
     let refused = files
         .upload("a", "x")
         .content_type("image/png")
@@ -151,7 +154,9 @@ async fn a_body_that_breaks_off_leaves_no_file() {
         let body = stream::iter([io::Result::Ok("some")]);
         let body = UploadBody::sized_stream(length, body);
         let error = files.upload("a", body).send().await.unwrap_err();
-        assert!(error.to_string().contains("announced length"), "{error}");
+        let why = error.to_string();
+        assert!(why.contains("announced length"), "{why}");
+        assert!(matches!(error, StorageError::Body(_)), "{error:?}");
     }
     let missing = UploadBody::file("/nowhere/to/be/found");
     let error = files.upload("a", missing).send().await.unwrap_err();
