@@ -184,6 +184,8 @@ impl std::fmt::Debug for Download {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
 
     #[test]
@@ -197,6 +199,4 @@ mod tests {
             assert!(range_header(&empty).is_err());
         }
     }
-
-    use std::ops::Range;
 }

@@ -113,8 +113,8 @@ async fn refused_uploads_say_why() {
 
     let refused = files.upload("a", "more than ten bytes").send().await;
     assert_eq!(code(refused), StorageErrorCode::EntityTooLarge);
-    let endless = UploadBody::stream(pieces(&large()));
-    let refused = files.upload("a", endless).send().await;
+    let too_large = UploadBody::stream(pieces(&large()));
+    let refused = files.upload("a", too_large).send().await;
     assert_eq!(code(refused), StorageErrorCode::EntityTooLarge);
     let refused = files
         .upload("a", "x")
