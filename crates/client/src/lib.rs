@@ -1,5 +1,5 @@
 //! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
-//! session that refreshes itself, and the database.
+//! session that refreshes itself, the database, and files.
 //!
 //! ```
 //! use plinth_client::Client;
@@ -43,13 +43,15 @@
 //! - [`auth`]: signing up, in and out; the session; second factors, passkeys, identities; verified
 //!   claims. [`AdminClient`] administers accounts with the service key, and is a type of its own.
 //! - [`rest`]: tables and functions of the database. Feature `rest`, on by default.
+//! - [`storage`]: buckets and files, in one piece, as streams, or in parts that survive a lost
+//!   connection. Feature `storage`, on by default.
 //! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
 //!   [`FileStore`] for command-line tools, cookies with `plinth-session`, or your own. There is none
 //!   for the system's keyring: the libraries for it need a desktop session and fail on servers.
 //! - [`Http`]: requests go over reqwest, through a reqwest client of yours, or through any tower
 //!   service, such as an `axum::Router` in a test.
 //!
-//! Storage, realtime and functions will come with their services.
+//! Realtime and functions will come with their services.
 //!
 //! # What is different from the JavaScript client
 //!
@@ -62,12 +64,16 @@
 //!
 //! # In the browser
 //!
-//! Everything but [`FileStore`] also compiles for `wasm32-unknown-unknown`. Signatures of tokens are
-//! checked by the server there.
+//! Everything but [`FileStore`] and uploads of files by their path also compiles for
+//! `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and files pass
+//! through memory as a whole.
 
 #![warn(missing_docs)]
-// Some shared parts have no other user yet than the database builder.
-#![cfg_attr(not(feature = "rest"), allow(dead_code, unused_imports))]
+// Some shared parts have no other users than the database builder and the files.
+#![cfg_attr(
+    not(all(feature = "rest", feature = "storage")),
+    allow(dead_code, unused_imports)
+)]
 
 pub mod auth;
 mod call_options;
@@ -80,6 +86,8 @@ mod project_url;
 pub mod rest;
 mod runtime;
 mod session;
+#[cfg(feature = "storage")]
+pub mod storage;
 mod store;
 mod user;
 
@@ -92,6 +100,8 @@ pub use project_url::{InvalidProjectUrl, ProjectUrl, storage_key};
 pub use rest::RestError;
 pub use runtime::{BoxFuture, BoxStream, MaybeSend, MaybeSync};
 pub use session::{EXPIRY_MARGIN_MS, NotASession, Session};
+#[cfg(feature = "storage")]
+pub use storage::StorageError;
 #[cfg(not(target_arch = "wasm32"))]
 pub use store::FileStore;
 pub use store::{MemoryStore, SessionStore, StoreError};

@@ -5,6 +5,7 @@
 
 mod over_reqwest;
 mod service;
+mod streaming;
 
 use std::fmt;
 use std::pin::pin;
@@ -19,6 +20,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use crate::clock::{Clock, SystemClock};
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 pub use service::HttpService;
+pub(crate) use streaming::{Pieces, StreamedAnswer, StreamedBody};
 
 /// The most that an answer may have, unless its caller says otherwise.
 const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
@@ -67,6 +69,14 @@ impl TransportError {
 /// One way to send a request.
 pub(crate) trait Transport: MaybeSend + MaybeSync + 'static {
     fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>>;
+
+    /// The same for bodies that pass through in pieces, both ways. A body that is given takes the
+    /// place of the request's own.
+    fn stream(
+        &self,
+        request: Outgoing,
+        body: Option<StreamedBody>,
+    ) -> BoxFuture<'_, Result<StreamedAnswer, TransportError>>;
 }
 
 /// A request.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Answer, Outgoing, Transport, TransportError};
+use super::{Answer, Outgoing, Pieces, StreamedAnswer, StreamedBody, Transport, TransportError};
 use crate::runtime::BoxFuture;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -27,15 +27,51 @@ impl OverReqwest {
     }
 
     async fn exchange(&self, request: Outgoing) -> Result<Answer, TransportError> {
+        let max_bytes = request.max_answer_bytes;
+        let response = self.begin(request, None).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = read(response, max_bytes).await?;
+        Ok(Answer {
+            status,
+            headers,
+            body,
+        })
+    }
+
+    async fn open(
+        &self,
+        request: Outgoing,
+        body: Option<StreamedBody>,
+    ) -> Result<StreamedAnswer, TransportError> {
+        let body = match body {
+            Some(body) => Some(outgoing_body(body).await?),
+            None => None,
+        };
+        let response = self.begin(request, body).await?;
+        Ok(StreamedAnswer {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: pieces(response),
+        })
+    }
+
+    /// Sends the request; the answer's body is still to be read.
+    async fn begin(
+        &self,
+        request: Outgoing,
+        body: Option<reqwest::Body>,
+    ) -> Result<reqwest::Response, TransportError> {
         let client = self.0.as_ref().map_err(Clone::clone)?;
         let url = url::Url::parse(&request.url)
             .map_err(|_| TransportError::new("the request's URL is malformed"))?;
         let origin = url.origin();
         let mut outgoing = reqwest::Request::new(request.method, url);
         *outgoing.headers_mut() = request.headers;
-        if !request.body.is_empty() {
-            *outgoing.body_mut() = Some(request.body.into());
-        }
+        *outgoing.body_mut() = match body {
+            None if request.body.is_empty() => None,
+            None => Some(request.body.into()),
+            streamed => streamed,
+        };
 
         let response = client
             .execute(outgoing)
@@ -46,13 +82,7 @@ impl OverReqwest {
         if response.url().origin() != origin {
             return Err(TransportError::new("the answer came from another host"));
         }
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = read(response, request.max_answer_bytes).await?;
-        Ok(Answer {
-            status,
-            headers,
-            body,
-        })
+        Ok(response)
     }
 }
 
@@ -60,6 +90,42 @@ impl Transport for OverReqwest {
     fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(self.exchange(request))
     }
+
+    fn stream(
+        &self,
+        request: Outgoing,
+        body: Option<StreamedBody>,
+    ) -> BoxFuture<'_, Result<StreamedAnswer, TransportError>> {
+        Box::pin(self.open(request, body))
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+async fn outgoing_body(body: StreamedBody) -> Result<reqwest::Body, TransportError> {
+    Ok(reqwest::Body::wrap(body))
+}
+
+/// Browsers send bodies as a whole.
+#[cfg(target_arch = "wasm32")]
+async fn outgoing_body(body: StreamedBody) -> Result<reqwest::Body, TransportError> {
+    Ok(body.collect().await?.into())
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn pieces(response: reqwest::Response) -> Pieces {
+    Box::pin(futures_util::stream::try_unfold(
+        response,
+        async |mut response| {
+            let piece = response.chunk().await.map_err(|error| said(&error))?;
+            Ok(piece.map(|piece| (piece, response)))
+        },
+    ))
+}
+
+/// The whole body as one piece.
+#[cfg(target_arch = "wasm32")]
+fn pieces(response: reqwest::Response) -> Pieces {
+    Box::pin(futures_util::stream::once(read(response, usize::MAX)))
 }
 
 #[cfg(not(target_arch = "wasm32"))]

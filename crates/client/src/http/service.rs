@@ -1,13 +1,14 @@
 //! Requests through a tower service.
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use futures_util::StreamExt;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt, Full, Limited};
 use tower::{Service, ServiceExt};
 
-use super::{Answer, Outgoing, Transport, TransportError};
-use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
+use super::{Answer, Outgoing, StreamedAnswer, StreamedBody, Transport, TransportError};
+use crate::runtime::{BoxFuture, BoxStream, MaybeSend, MaybeSync};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -19,7 +20,16 @@ pub trait HttpService: MaybeSend + MaybeSync + 'static {
         request: Request<Full<Bytes>>,
         max_bytes: usize,
     ) -> BoxFuture<'static, Result<Response<Bytes>, BoxError>>;
+
+    /// Sends one request; the answer is read piece by piece, however large it is.
+    fn open(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> BoxFuture<'static, Result<Response<ServicePieces>, BoxError>>;
 }
+
+/// An answer's body in pieces.
+type ServicePieces = BoxStream<'static, Result<Bytes, BoxError>>;
 
 impl<S, B> HttpService for S
 where
@@ -44,23 +54,33 @@ where
             Ok(Response::from_parts(parts, body))
         })
     }
+
+    fn open(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> BoxFuture<'static, Result<Response<ServicePieces>, BoxError>> {
+        let service = self.clone();
+        Box::pin(async move {
+            let response = service.oneshot(request).await.map_err(Into::into)?;
+            Ok(response.map(|body| -> ServicePieces {
+                let pieces = Box::pin(body).into_data_stream();
+                Box::pin(pieces.map(|piece| match piece {
+                    Ok(mut piece) => Ok(piece.copy_to_bytes(piece.remaining())),
+                    Err(error) => Err(error.into()),
+                }))
+            }))
+        })
+    }
 }
 
 pub(super) struct OverService<S>(pub(super) S);
 
 impl<S: HttpService> Transport for OverService<S> {
     fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>> {
-        let max_bytes = request.max_answer_bytes;
-        let mut outgoing = Request::new(Full::new(request.body));
-        *outgoing.method_mut() = request.method;
-        *outgoing.headers_mut() = request.headers;
-        let uri = request.url.parse();
         Box::pin(async move {
-            *outgoing.uri_mut() =
-                uri.map_err(|_| TransportError::new("the request's URL is malformed"))?;
-            let response = self.0.exchange(outgoing, max_bytes).await;
-            let response = response.map_err(|error| TransportError::new(error.to_string()))?;
-            let (parts, body) = response.into_parts();
+            let max_bytes = request.max_answer_bytes;
+            let response = self.0.exchange(outgoing(request)?, max_bytes).await;
+            let (parts, body) = response.map_err(said)?.into_parts();
             Ok(Answer {
                 status: parts.status.as_u16(),
                 headers: parts.headers,
@@ -68,4 +88,37 @@ impl<S: HttpService> Transport for OverService<S> {
             })
         })
     }
+
+    /// Services take bodies as a whole.
+    fn stream(
+        &self,
+        mut request: Outgoing,
+        body: Option<StreamedBody>,
+    ) -> BoxFuture<'_, Result<StreamedAnswer, TransportError>> {
+        Box::pin(async move {
+            if let Some(body) = body {
+                request.body = body.collect().await?;
+            }
+            let response = self.0.open(outgoing(request)?).await;
+            let (parts, body) = response.map_err(said)?.into_parts();
+            Ok(StreamedAnswer {
+                status: parts.status.as_u16(),
+                headers: parts.headers,
+                body: Box::pin(body.map(|piece| piece.map_err(said))),
+            })
+        })
+    }
+}
+
+fn outgoing(request: Outgoing) -> Result<Request<Full<Bytes>>, TransportError> {
+    let uri = request.url.parse();
+    let mut outgoing = Request::new(Full::new(request.body));
+    *outgoing.method_mut() = request.method;
+    *outgoing.headers_mut() = request.headers;
+    *outgoing.uri_mut() = uri.map_err(|_| TransportError::new("the request's URL is malformed"))?;
+    Ok(outgoing)
+}
+
+fn said(error: BoxError) -> TransportError {
+    TransportError::new(error.to_string())
 }

@@ -8,6 +8,8 @@ mod refreshing;
 mod rest;
 mod rest_sending;
 mod sign_in;
+mod storage;
+mod storage_resumable;
 mod support;
 mod ticker;
 mod transport;

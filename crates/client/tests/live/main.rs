@@ -2,8 +2,13 @@
 
 mod accounts;
 mod administration;
+mod buckets;
 mod claims;
 mod database;
+mod files;
+mod resumable;
 mod second_factors;
 mod sessions;
+mod signed_urls;
 mod support;
+mod transfers;

@@ -1,4 +1,4 @@
-//! The auth and database services of one project on a loopback port, with a database of their own.
+//! The auth, database and storage services of one project on a loopback port, with a database of their own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use plinth_project::{
 };
 use plinth_rest::RestService;
 use plinth_settings::{Loader, SettingsHandle};
+use plinth_storage::{BlobStore, StorageService, StudioConfig};
 use plinth_testkit::TestDatabase;
 use plinth_token::{Algorithm, ApiKeyKind, KeySet, KeyStatus, SigningKey, credential_hash};
 use serde_json::Value;
@@ -56,6 +57,8 @@ pub(crate) struct Live {
     /// How many refresh requests there were.
     refreshes: Arc<AtomicUsize>,
     server: JoinHandle<()>,
+    /// Where the bytes of files are.
+    _folder: tempfile::TempDir,
 }
 
 impl Drop for Live {
@@ -79,7 +82,9 @@ impl Live {
             .expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let refreshes = Arc::new(AtomicUsize::new(0));
-        let router = router(&db, settings, &url, refreshes.clone());
+        let folder = tempfile::tempdir().expect("a folder");
+        let storage = storage(&folder);
+        let router = router(&db, settings, &url, refreshes.clone(), storage);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         let server = tokio::spawn(async move {
             axum::serve(listener, service).await.expect("served");
@@ -89,6 +94,7 @@ impl Live {
             db,
             refreshes,
             server,
+            _folder: folder,
         }
     }
 
@@ -108,6 +114,23 @@ impl Live {
             .session_store(store.clone())
             .build()
             .expect("a client")
+    }
+
+    /// A client that may do everything.
+    pub(crate) fn with_secret_key(&self) -> Client {
+        Client::new(&self.url, SECRET_KEY).expect("a client")
+    }
+
+    /// A private bucket in which everybody who signed up may do everything.
+    pub(crate) async fn bucket(&self, id: &str) {
+        let storage = self.with_secret_key().storage();
+        storage.create_bucket(id).send().await.expect("a bucket");
+        let sql = format!(
+            "create policy \"{id}\" on storage.objects for all to authenticated \
+             using (bucket_id = '{id}') with check (bucket_id = '{id}')"
+        );
+        let done = self.db.admin().await.batch_execute(&sql).await;
+        done.unwrap_or_else(|error| panic!("{error:?}"));
     }
 
     pub(crate) fn admin(&self) -> AdminClient {
@@ -149,6 +172,7 @@ fn router(
     settings: &[(&str, &str)],
     url: &str,
     refreshes: Arc<AtomicUsize>,
+    storage: StorageService,
 ) -> Router {
     let signing = SigningKey::generate(Algorithm::Es256).expect("a key");
     let keyset = KeySet::builder()
@@ -174,18 +198,39 @@ fn router(
     ));
     let auth = behind_gateway(auth_routes, auth, url);
     let rest = behind_gateway(plinth_rest::routes(RestService::new()), rest, url);
+    let files = project(
+        db.target().options("-c role=plinth_storage"),
+        settings,
+        &keyset,
+    );
+    let files = behind_gateway(plinth_storage::routes(storage), files, url);
+    let services = [
+        ("/auth/v1", auth),
+        ("/rest/v1", rest),
+        ("/storage/v1", files),
+    ];
     Router::new().fallback(async move |mut request: Request<Body>| {
         let path = request.uri().to_string();
-        let (service, rest_of_path) = match path.strip_prefix("/auth/v1") {
-            Some(path) => (auth, path),
-            None => (
-                rest,
-                path.strip_prefix("/rest/v1").expect("a path of a service"),
-            ),
-        };
+        let (rest_of_path, service) = services
+            .into_iter()
+            .find_map(|(mount, service)| Some((path.strip_prefix(mount)?, service)))
+            .expect("a path of a service");
         *request.uri_mut() = rest_of_path.parse().expect("a path");
         service.oneshot(request).await
     })
+}
+
+fn storage(folder: &tempfile::TempDir) -> StorageService {
+    let store = BlobStore::Local {
+        folder: folder.path().join("files"),
+        syncs: false,
+    };
+    let studio = StudioConfig {
+        folder: folder.path().join("renditions"),
+        cache_bytes: 1024 * 1024,
+        workers: None,
+    };
+    StorageService::new(store, &studio)
 }
 
 /// What the gateway of the full server does.

@@ -1,0 +1,167 @@
+//! Reading buckets.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::request::{Call, Context, StorageRequest, read_json};
+use super::{Storage, StorageError, path};
+use crate::call_options::{CallOptions, with_call_options};
+
+/// A bucket.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct Bucket {
+    /// Its id, which is also its name.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Who made it; empty where that was no user.
+    #[serde(default)]
+    pub owner: Option<String>,
+    /// Whether everybody may read its files.
+    #[serde(default)]
+    pub public: bool,
+    /// The most bytes that a file in it may have.
+    #[serde(default)]
+    pub file_size_limit: Option<u64>,
+    /// The types that files in it may have; all, where there is no list.
+    #[serde(default)]
+    pub allowed_mime_types: Option<Vec<String>>,
+    /// `STANDARD`; lists of buckets say it.
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+    /// When it was made.
+    #[serde(default)]
+    pub created_at: Option<String>,
+    /// When it was changed.
+    #[serde(default)]
+    pub updated_at: Option<String>,
+}
+
+/// What buckets are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BucketSortBy {
+    /// Their ids.
+    Id,
+    /// Their names.
+    Name,
+    /// When they were made.
+    CreatedAt,
+    /// When they were changed.
+    UpdatedAt,
+}
+
+impl Storage {
+    /// The buckets that the caller may see.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
+    /// # let client = client.http_service(axum::Router::new().fallback(
+    /// #     || async { r#"[{"id":"avatars","name":"avatars","public":true}]"# })).build()?;
+    /// let buckets = client.storage().buckets().search("ava").limit(10).send().await?;
+    /// assert!(buckets[0].public);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn buckets(&self) -> ListBucketsRequest {
+        ListBucketsRequest {
+            context: self.context.clone(),
+            limit: None,
+            offset: None,
+            search: None,
+            column: None,
+            order: None,
+            options: CallOptions::default(),
+        }
+    }
+
+    /// One bucket.
+    pub fn bucket_info(&self, id: &str) -> StorageRequest<Bucket> {
+        let call = path::bucket(id).map(|id| Call::get(format!("bucket/{id}")));
+        StorageRequest::new(&self.context, call, |answer| read_json(&answer?))
+    }
+
+    /// Removes all files of a bucket. It needs the secret key; the server may take its time.
+    pub fn empty_bucket(&self, id: &str) -> StorageRequest<()> {
+        let call = path::bucket(id).and_then(|id| {
+            let call = Call::new(http::Method::POST, format!("bucket/{id}/empty"));
+            call.json(&Value::Object(Default::default()))
+        });
+        StorageRequest::new(&self.context, call, |answer| answer.map(drop))
+    }
+
+    /// Removes a bucket, which must be empty.
+    pub fn delete_bucket(&self, id: &str) -> StorageRequest<()> {
+        let call = path::bucket(id).and_then(|id| {
+            let call = Call::new(http::Method::DELETE, format!("bucket/{id}"));
+            call.json(&Value::Object(Default::default()))
+        });
+        StorageRequest::new(&self.context, call, |answer| answer.map(drop))
+    }
+}
+
+/// Reading buckets; see [`Storage::buckets`].
+#[must_use = "nothing is sent before `send`"]
+pub struct ListBucketsRequest {
+    context: Context,
+    limit: Option<u64>,
+    offset: Option<u64>,
+    search: Option<String>,
+    column: Option<BucketSortBy>,
+    order: Option<&'static str>,
+    options: CallOptions,
+}
+
+with_call_options!(ListBucketsRequest);
+
+impl ListBucketsRequest {
+    /// At most so many.
+    pub fn limit(mut self, buckets: u64) -> Self {
+        self.limit = Some(buckets);
+        self
+    }
+
+    /// Without the first so many.
+    pub fn offset(mut self, buckets: u64) -> Self {
+        self.offset = Some(buckets);
+        self
+    }
+
+    /// Those with this in their name, in upper or lower case.
+    pub fn search(mut self, text: impl Into<String>) -> Self {
+        self.search = Some(text.into());
+        self
+    }
+
+    /// In this order.
+    pub fn sort_by(mut self, column: BucketSortBy) -> Self {
+        self.column = Some(column);
+        self
+    }
+
+    /// The last first.
+    pub fn desc(mut self) -> Self {
+        self.order = Some("desc");
+        self
+    }
+
+    /// Reads them.
+    pub async fn send(self) -> Result<Vec<Bucket>, StorageError> {
+        let column = self.column.map(|column| match column {
+            BucketSortBy::Id => "id",
+            BucketSortBy::Name => "name",
+            BucketSortBy::CreatedAt => "created_at",
+            BucketSortBy::UpdatedAt => "updated_at",
+        });
+        let call = Call::get("bucket")
+            .query("limit", self.limit)
+            .query("offset", self.offset)
+            .query("search", self.search)
+            .query("sortColumn", column)
+            .query("sortOrder", self.order);
+        self.context.json(call, &self.options).await
+    }
+}

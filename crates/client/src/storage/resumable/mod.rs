@@ -1,0 +1,191 @@
+//! Uploads in parts that go on where they stopped (TUS 1.0.0).
+//!
+//! `protocol` is the requests, `upload` when they are made, `source` where bytes come from.
+
+mod protocol;
+mod source;
+mod upload;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::upload::json_text;
+use super::upload_body::type_by_name;
+use super::{Files, StorageError, UploadedFile, path};
+use crate::call_options::{CallOptions, with_call_options};
+use crate::runtime::{MaybeSend, MaybeSync};
+use protocol::Protocol;
+pub use source::ReadAt;
+use upload::Progress;
+pub use upload::{RETRY_WAITS_MS, ResumableUpload};
+
+/// How much is sent in one request, unless the upload says otherwise: what the hosted service
+/// asks for.
+pub const CHUNK_BYTES: usize = 6 * 1024 * 1024;
+
+/// What another run of a program needs to go on with an upload; see [`ResumableUpload::token`].
+/// It is no secret: the server asks who goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumeToken(String);
+
+impl ResumeToken {
+    /// The token as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<String>> From<T> for ResumeToken {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+/// An upload in parts; see [`Files::upload_resumable`].
+#[must_use = "nothing is sent before `send` or `start`"]
+pub struct ResumableUploadRequest {
+    files: Files,
+    path: String,
+    source: Arc<dyn ReadAt>,
+    is_upsert: bool,
+    content_type: Option<String>,
+    cache_seconds: u64,
+    metadata: Result<Option<String>, StorageError>,
+    chunk_bytes: usize,
+    progress: Option<Arc<dyn Progress>>,
+    resume: Option<ResumeToken>,
+    signature: Option<String>,
+    options: CallOptions,
+}
+
+with_call_options!(ResumableUploadRequest);
+
+impl ResumableUploadRequest {
+    pub(super) fn new(files: &Files, path: &str, source: impl ReadAt) -> Self {
+        Self {
+            files: files.clone(),
+            path: path::clean(path),
+            source: Arc::new(source),
+            is_upsert: false,
+            content_type: None,
+            cache_seconds: 3600,
+            metadata: Ok(None),
+            chunk_bytes: CHUNK_BYTES,
+            progress: None,
+            resume: None,
+            signature: None,
+            options: CallOptions::default(),
+        }
+    }
+
+    /// What it is. Unless this says otherwise, that is told by the end of the file's name, or of
+    /// the path.
+    pub fn content_type(mut self, kind: impl Into<String>) -> Self {
+        self.content_type = Some(kind.into());
+        self
+    }
+
+    /// For how many seconds those who fetch it may keep it; 3600 unless this says otherwise.
+    pub fn cache_control(mut self, seconds: u64) -> Self {
+        self.cache_seconds = seconds;
+        self
+    }
+
+    /// Whether a file that is there is replaced.
+    pub fn upsert(mut self, is_upsert: bool) -> Self {
+        self.is_upsert = is_upsert;
+        self
+    }
+
+    /// What to keep about the file, an object.
+    pub fn metadata(mut self, metadata: &impl Serialize) -> Self {
+        self.metadata = json_text(metadata).map(Some);
+        self
+    }
+
+    /// How much is sent in one request, and kept in memory meanwhile. Some servers take nothing
+    /// but [`CHUNK_BYTES`].
+    pub fn chunk_bytes(mut self, bytes: usize) -> Self {
+        self.chunk_bytes = bytes.max(1);
+        self
+    }
+
+    /// Is told how many bytes the server has, and how many there are.
+    pub fn progress(mut self, tell: impl Fn(u64, u64) + MaybeSend + MaybeSync + 'static) -> Self {
+        self.progress = Some(Arc::new(tell));
+        self
+    }
+
+    /// Goes on with an upload that an earlier run began with the same source.
+    pub fn resume(mut self, token: impl Into<ResumeToken>) -> Self {
+        self.resume = Some(token.into());
+        self
+    }
+
+    /// On the word of a [signed upload](Files::signed_upload_url) instead of the user's rights.
+    pub fn signed_with(mut self, token: impl Into<String>) -> Self {
+        self.signature = Some(token.into());
+        self
+    }
+
+    /// Uploads it all.
+    pub async fn send(self) -> Result<UploadedFile, StorageError> {
+        self.start().await?.finish().await
+    }
+
+    /// Begins, or finds out how far an earlier run came. The bytes are sent by
+    /// [`ResumableUpload::finish`].
+    pub async fn start(self) -> Result<ResumableUpload, StorageError> {
+        // Paths that no other request could name are refused here, too.
+        path::object(&self.files.bucket, &self.path)?;
+        let length = self.source.length().await.map_err(unreadable_source)?;
+        let metadata = self.metadata?;
+        let by_name = || {
+            self.source
+                .content_type()
+                .unwrap_or(type_by_name(&self.path))
+        };
+        let protocol = Protocol {
+            context: self.files.context.clone(),
+            signature: self.signature,
+            is_upsert: self.is_upsert,
+            options: self.options,
+        };
+        let mut upload = ResumableUpload {
+            token: ResumeToken(String::new()),
+            offset: 0,
+            length,
+            is_sure: true,
+            chunk_bytes: self.chunk_bytes,
+            progress: self.progress,
+            bucket: self.files.bucket.clone(),
+            protocol,
+            source: self.source.clone(),
+            path: self.path.clone(),
+        };
+        match self.resume {
+            Some(token) => {
+                upload.token = token;
+                upload.look().await?;
+            }
+            None => {
+                let content_type = self.content_type.unwrap_or_else(|| by_name().to_owned());
+                let seconds = self.cache_seconds.to_string();
+                let mut about = vec![
+                    ("bucketName", self.files.bucket.as_str()),
+                    ("objectName", &self.path),
+                    ("contentType", &content_type),
+                    ("cacheControl", &seconds),
+                ];
+                about.extend(metadata.as_deref().map(|text| ("metadata", text)));
+                upload.create(&about).await?;
+            }
+        }
+        Ok(upload)
+    }
+}
+
+fn unreadable_source(error: std::io::Error) -> StorageError {
+    StorageError::Body(error.to_string())
+}
