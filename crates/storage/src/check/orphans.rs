@@ -8,7 +8,10 @@
 //! alone, those that seem to have no owner go only after another one, and before they go they are
 //! looked for once more.
 
-use std::{pin::pin, time::SystemTime};
+use std::{
+    pin::pin,
+    time::{Duration, SystemTime},
+};
 
 use futures_util::StreamExt as _;
 use plinth_db::{DbError, Queries as _};
@@ -33,7 +36,7 @@ impl Check<'_> {
             self.summary.bytes += page.iter().map(|stored| stored.size).sum::<u64>();
             let orphans = orphans(self.db, &self.blobs, page, &self.patience).await?;
             if self.how.repairs {
-                self.summary.repaired += hand_over(self.db, &orphans).await?;
+                self.summary.repaired += hand_over(self.db, &orphans, RELEASED_AFTER).await?;
             }
             for stored in orphans {
                 let is_repaired = self.how.repairs;
@@ -51,12 +54,16 @@ impl Check<'_> {
 
 /// Goes through a whole store and puts what nothing names on the collector's list; gives how many
 /// blobs that were. Takes its time: half of it is left to others.
+///
+/// Nobody has asked for it, so the bytes stay as long as an upload may take: somebody may be
+/// bringing rows back from a backup.
 pub(crate) async fn collect_orphans(
     db: &ProjectDb,
     blobs: &Blobs,
     patience: &Patience,
 ) -> Result<u64, CheckError> {
     let mut pages = pin!(blobs.inventory().chunks(PAGE));
+    let stay = RELEASED_AFTER + patience.longest_upload;
     let mut found = 0;
     loop {
         let began = Instant::now();
@@ -75,7 +82,7 @@ pub(crate) async fn collect_orphans(
         for Stored { version, size, .. } in &orphans {
             tracing::warn!("nothing names the {size} bytes of {version}; they will be collected");
         }
-        found += hand_over(db, &orphans).await?;
+        found += hand_over(db, &orphans, stay).await?;
         sleep(began.elapsed()).await;
     }
 }
@@ -123,8 +130,8 @@ async fn unnamed(db: &ProjectDb, page: &[Stored]) -> Result<Vec<Uuid>, DbError> 
     Ok(rows.iter().map(|row| row.get("version")).collect())
 }
 
-/// Puts bytes on the collector's list, with the usual grace; gives how many were not on it.
-async fn hand_over(db: &ProjectDb, orphans: &[Stored]) -> Result<u64, DbError> {
+/// Puts bytes on the collector's list; gives how many were not on it.
+async fn hand_over(db: &ProjectDb, orphans: &[Stored], stay: Duration) -> Result<u64, DbError> {
     const SQL: &str = "
         insert into plinth.blob_gc (version, not_before)
         select v.version, now() + make_interval(secs => $2)
@@ -136,6 +143,7 @@ async fn hand_over(db: &ProjectDb, orphans: &[Stored]) -> Result<u64, DbError> {
     }
     let versions: Vec<Uuid> = orphans.iter().map(|stored| stored.version.uuid()).collect();
     let mut connection = db.as_service(Service::Storage).await?;
-    let grace = RELEASED_AFTER.as_secs_f64();
-    connection.execute(SQL, &[&versions, &grace]).await
+    connection
+        .execute(SQL, &[&versions, &stay.as_secs_f64()])
+        .await
 }

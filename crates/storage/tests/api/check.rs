@@ -218,6 +218,10 @@ async fn the_collector_finds_orphans_by_itself() {
 
     assert_eq!(api.collect_orphans().await, 3);
     assert_eq!(api.collect_orphans().await, 0, "the ledger names them now");
+    let sql = "select min(extract(epoch from not_before - now()))::bigint from plinth.blob_gc";
+    let stay = api.count(sql).await;
+    assert!(stay > 24 * 3600, "nobody has asked for it: {stay} s");
+    assert_eq!(api.sweep().await, 0);
     assert_eq!(api.sweep_later().await, 3);
 
     assert!(!left.iter().any(|(_, path)| path.exists()));
