@@ -104,6 +104,7 @@ impl Bootstrap {
             logs: self.logs,
             registry: OnceLock::new(),
             endpoints: OnceLock::new(),
+            files: OnceLock::new(),
             tasks: Default::default(),
             stopping: Default::default(),
         }));

@@ -7,7 +7,7 @@ use std::{
 
 use plinth_db::{ClientPool, DbError, PooledClient, Target, migrate::MigrationSet};
 use plinth_log::LogStore;
-use plinth_project::{Cluster, Project, ProjectName, ProjectRef, Registry};
+use plinth_project::{Cluster, FileKeeper, Project, ProjectName, ProjectRef, Registry};
 use plinth_token::InstanceKey;
 use tokio_postgres::Client;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -33,6 +33,7 @@ pub(crate) struct Inner {
     pub(crate) logs: LogStore,
     pub(crate) registry: OnceLock<Registry>,
     pub(crate) endpoints: OnceLock<Endpoints>,
+    pub(crate) files: OnceLock<Arc<dyn FileKeeper>>,
     /// Changes under way.
     pub(crate) tasks: TaskTracker,
     /// Ends what would otherwise go on for ever, such as live tails.
@@ -67,6 +68,17 @@ impl Platform {
         let first =
             self.0.registry.set(registry).is_ok() && self.0.endpoints.set(endpoints).is_ok();
         debug_assert!(first, "the platform is attached once");
+    }
+
+    /// Tells the platform who keeps the files of projects.
+    pub fn attach_files(&self, files: Arc<dyn FileKeeper>) {
+        let first = self.0.files.set(files).is_ok();
+        debug_assert!(first, "files have one keeper");
+    }
+
+    /// Whoever keeps the files of projects, if anybody does.
+    pub(crate) fn file_keeper(&self) -> Option<&Arc<dyn FileKeeper>> {
+        self.0.files.get()
     }
 
     /// Ends live tails, so that a stop need not wait for their readers.

@@ -60,6 +60,12 @@ impl Folder {
         self.state.join("renditions")
     }
 
+    /// Whether a server has kept a database of its own here.
+    pub(crate) fn has_database(&self) -> bool {
+        let is_there = |name| self.state.join(name).exists();
+        is_there("database") || is_there("data-location")
+    }
+
     pub(crate) fn instance_key(&self) -> PathBuf {
         self.state.join("instance-key")
     }

@@ -11,6 +11,7 @@ mod cluster;
 mod cors;
 mod database;
 mod extract;
+mod file_keeper;
 mod keys;
 pub mod logins;
 mod not_served;
@@ -33,6 +34,7 @@ pub use database::{
     ServiceConnection, ServiceTransaction,
 };
 pub use extract::MaybeCaller;
+pub use file_keeper::{FileCheck, FileKeeper};
 pub use keys::{ApiKey, ProjectKeys, S3Keys, S3Pair, url_signing_keys};
 pub use logins::{LoginKind, Logins};
 pub use not_served::NotServed;

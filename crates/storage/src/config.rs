@@ -5,6 +5,8 @@ use std::time::Duration;
 use plinth_project::FromSettings;
 use plinth_settings::{Secret, Settings};
 
+use crate::blobs::Patience;
+
 /// A project's settings of the storage service.
 #[derive(Debug, Clone)]
 pub struct StorageConfig {
@@ -32,6 +34,8 @@ pub struct StorageConfig {
     pub(crate) s3_region: String,
     /// Longest statement.
     pub(crate) statement_timeout: Duration,
+    /// What the collector of bytes waits for.
+    pub(crate) patience: Patience,
     /// Images that are made smaller on the way out.
     pub(crate) images: ImagesConfig,
 }
@@ -67,6 +71,10 @@ impl FromSettings for StorageConfig {
                 .text("plinth.storage.s3_protocol.region")
                 .to_owned(),
             statement_timeout: settings.duration("plinth.storage.statement_timeout"),
+            patience: Patience {
+                grace: settings.duration("plinth.storage.gc.grace"),
+                longest_upload: settings.duration("plinth.storage.gc.longest_upload"),
+            },
             images: ImagesConfig {
                 is_enabled: settings.bool("storage.image_transformation.enabled"),
                 max_dimension: u32::try_from(count("plinth.storage.images.max_dimension"))

@@ -245,6 +245,11 @@ impl StorageError {
         self.code
     }
 
+    /// Whether the database may have done it all the same: nobody heard how it ended.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.code == Code::DatabaseTimeout
+    }
+
     /// In words.
     #[cfg(test)]
     pub(crate) fn message(&self) -> &str {

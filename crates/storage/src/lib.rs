@@ -7,6 +7,7 @@
 
 mod blobs;
 mod buckets;
+mod check;
 mod config;
 mod error;
 mod images;
@@ -23,6 +24,7 @@ mod sqlstate;
 mod tus;
 mod wire_time;
 
+pub use check::CheckError;
 pub use config::StorageConfig;
 pub use images::StudioConfig;
 pub use routes::routes;

@@ -1,6 +1,6 @@
 //! The service: one value for all projects, and the way of every request through it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf, sync::Arc};
 
 use axum::{
     body::Body,
@@ -9,13 +9,15 @@ use axum::{
 };
 use http::{Request, StatusCode};
 use plinth_db::DbError;
-use plinth_project::{BodyLimit, Cors, Project};
-use serde_json::json;
+use plinth_project::{BodyLimit, BoxFuture, Cors, FileCheck, FileKeeper, Project, ProjectRef};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
     blobs::{Blobs, LocalBlobs, sweep},
     buckets,
+    check::{CheckError, collect_orphans},
     config::StorageConfig,
     error::StorageError,
     images::{self, Studio, StudioConfig},
@@ -65,7 +67,15 @@ impl StorageService {
     /// Removes the bytes of a project that no object needs any more.
     pub async fn sweep(&self, project: &Project) -> Result<u64, DbError> {
         tus::give_up_expired(&project.db).await?;
-        sweep(&project.db, &self.blobs(project)).await
+        let patience = project.config::<StorageConfig>().patience;
+        sweep(&project.db, &self.blobs(project), &patience).await
+    }
+
+    /// Searches the store for bytes of a project that nothing names, and puts them on the
+    /// collector's list; gives how many there were. A crash of PostgreSQL can leave such bytes.
+    pub async fn collect_orphans(&self, project: &Project) -> Result<u64, CheckError> {
+        let patience = project.config::<StorageConfig>().patience;
+        collect_orphans(&project.db, &self.blobs(project), &patience).await
     }
 
     /// Work that must not stop half-way.
@@ -82,6 +92,26 @@ impl StorageService {
             }
         };
         (*project.attached(make)).clone()
+    }
+}
+
+impl FileKeeper for StorageService {
+    fn check(&self, project: &Project, how: FileCheck) -> mpsc::Receiver<Value> {
+        self.check(project, how)
+    }
+
+    fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async move {
+            match &self.0.store {
+                BlobStore::Local { folder, .. } => {
+                    let folder = folder.join(project.as_str());
+                    match tokio::fs::remove_dir_all(folder).await {
+                        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                        _ => Ok(()),
+                    }
+                }
+            }
+        })
     }
 }
 

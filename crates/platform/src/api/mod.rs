@@ -7,6 +7,7 @@ mod bearer_jwt;
 mod body;
 mod branches;
 mod databases;
+mod file_check;
 mod identity;
 mod jobs;
 mod logs;
@@ -143,6 +144,7 @@ fn own() -> Router<Platform> {
             "/projects/{ref}/storage/credentials/{id}",
             delete(s3_credentials::delete),
         )
+        .route("/projects/{ref}/storage/check", post(file_check::check))
         .route(
             "/projects/{ref}/mailbox",
             get(mailbox::list).delete(mailbox::clear),

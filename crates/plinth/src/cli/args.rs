@@ -125,6 +125,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  psql \"$(plinth db url)\"\n  plinth db reset --yes"
     )]
     Db(DbCommand),
+    /// The files of projects.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth storage check\n  plinth storage check --project <ref> --verify-digests\n  plinth storage check --repair -o json"
+    )]
+    Storage(StorageCommand),
     /// Generate things: tokens to try policies with.
     #[command(subcommand)]
     Gen(GenCommand),
@@ -144,7 +150,7 @@ pub(crate) enum Command {
     },
 }
 
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct StartArgs {
     /// API port, or `auto` for a free one that is remembered [default: api.port, 54321].
     #[arg(long, value_name = "PORT|auto")]
@@ -417,6 +423,40 @@ pub(crate) enum DbCommand {
     },
     /// Print the connection string.
     Url,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum StorageCommand {
+    /// Compare rows and bytes: does every file have its bytes, and do all bytes have an owner?
+    ///
+    /// Works while the server runs, and also when it does not. Exits with 1 if something is wrong.
+    /// Bytes whose time is over are collected first, as the server does every few minutes.
+    Check(CheckArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// Only this project: its ref, `default` or `platform` [default: all].
+    #[arg(long, value_name = "REF")]
+    pub(crate) project: Option<String>,
+    /// Read every byte and compare it with its digest.
+    #[arg(long)]
+    pub(crate) verify_digests: bool,
+    /// Hand bytes that nothing names to the collector, which removes them after its grace. Rows
+    /// stay as they are.
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// The same as -o json.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Without a server: the PostgreSQL that it was started with.
+    #[arg(
+        long,
+        env = "PLINTH_DATABASE_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    pub(crate) database_url: Option<String>,
 }
 
 #[derive(Subcommand)]

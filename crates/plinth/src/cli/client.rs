@@ -64,22 +64,22 @@ impl Client {
         self.request(Method::DELETE, path, None).await
     }
 
+    /// The answer's lines as they come, where the request asks for work.
+    pub(crate) async fn post_stream(&self, path: &str, body: Value) -> Outcome<Incoming> {
+        let (status, body) = self.send(Method::POST, path, Some(body)).await?;
+        match status.is_success() {
+            true => Ok(body),
+            false => Err(refused(status, &read(body).await?)),
+        }
+    }
+
     async fn request(&self, method: Method, path: &str, body: Option<Value>) -> Outcome<Value> {
         let (status, body) = self.send(method, path, body).await?;
-        let bytes = body.collect().await?.to_bytes();
-        let value: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        if status.is_success() {
-            return Ok(value);
+        let value = read(body).await?;
+        match status.is_success() {
+            true => Ok(value),
+            false => Err(refused(status, &value)),
         }
-        let kind = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Kind::Forbidden,
-            StatusCode::CONFLICT => Kind::Conflict,
-            _ => Kind::Failure,
-        };
-        let message = value["message"]
-            .as_str()
-            .map_or_else(|| format!("the server answered {status}"), str::to_owned);
-        Err(Failure::new(kind, message))
     }
 
     /// The answer's lines as they come, for live tails.
@@ -149,6 +149,24 @@ impl Client {
         let (parts, body) = response.into_parts();
         Ok((parts.status, body))
     }
+}
+
+async fn read(body: Incoming) -> Outcome<Value> {
+    let bytes = body.collect().await?.to_bytes();
+    Ok(serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+/// What the server said against it.
+fn refused(status: StatusCode, answer: &Value) -> Failure {
+    let kind = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Kind::Forbidden,
+        StatusCode::CONFLICT => Kind::Conflict,
+        _ => Kind::Failure,
+    };
+    let message = answer["message"]
+        .as_str()
+        .map_or_else(|| format!("the server answered {status}"), str::to_owned);
+    Failure::new(kind, message)
 }
 
 /// One request on one connection: commands are short.

@@ -1,5 +1,5 @@
 //! The command line. Each command is a client of the platform API, except those that need no
-//! server: `start`, `serve`, `init`, `migration new`, `settings`.
+//! server: `start`, `serve`, `init`, `migration new`, `settings`, `storage check`.
 
 mod args;
 mod branches;
@@ -16,10 +16,11 @@ mod projects;
 mod settings;
 mod status;
 mod stop;
+mod storage;
 mod tokens;
 
 pub(crate) use args::{Cli, Command, Global, PortChoice, ServeArgs, ServiceName, StartArgs};
-pub(crate) use client::Client;
+pub(crate) use client::{Client, not_running};
 pub(crate) use output::{Format, print_pairs};
 
 use crate::{failure::Outcome, server};
@@ -50,6 +51,7 @@ async fn run_client(global: &Global, command: Command) -> Outcome {
         Command::Tokens(command) => tokens::run(global, command).await,
         Command::Migration(command) => migration::run(global, command).await,
         Command::Db(command) => db::run(global, command).await,
+        Command::Storage(command) => storage::run(global, command).await,
         Command::Gen(command) => generate::run(global, command).await,
         Command::Logs(args) => logs::run(global, args).await,
         Command::Doctor => doctor::run(global).await,

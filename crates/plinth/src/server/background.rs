@@ -10,7 +10,7 @@ use plinth_auth::AuthService;
 use plinth_db::Heard;
 use plinth_platform::Platform;
 use plinth_postgres::State;
-use plinth_project::Registry;
+use plinth_project::{ProjectName, ProjectStatus, Registry};
 use plinth_storage::StorageService;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -20,6 +20,10 @@ const TRASH_CHECK: Duration = Duration::from_secs(3600);
 /// How often old rows of accounts are removed.
 pub(super) const CLEANING: Duration = Duration::from_secs(300);
 const CONFIG_CHECK: Duration = Duration::from_millis(500);
+/// After this time a start is over, and the machine has time for other things.
+const SETTLING: Duration = Duration::from_secs(60);
+/// Nothing is done more often than this, whatever the settings say.
+const SHORTEST: Duration = Duration::from_millis(50);
 
 /// Tasks that end with the server.
 pub(super) struct Background {
@@ -110,9 +114,14 @@ impl Background {
     }
 
     /// Removes bytes that no file needs any more, of every project that is in use.
-    pub(super) fn sweep_files(&self, storage: &StorageService, registry: &Registry) {
+    pub(super) fn sweep_files(
+        &self,
+        storage: &StorageService,
+        registry: &Registry,
+        every: Duration,
+    ) {
         let (storage, registry) = (storage.clone(), registry.clone());
-        let mut pace = self.every(CLEANING);
+        let mut pace = self.every(every.max(SHORTEST));
         let stop = self.stop.clone();
         let sweeping = async move {
             while pace.next().await {
@@ -126,6 +135,32 @@ impl Background {
         };
         self.tasks.spawn(async move {
             _ = stop.run_until_cancelled(sweeping).await;
+        });
+    }
+
+    /// Searches the stores of all projects for bytes that nothing names, one after the other: soon
+    /// after the start, which may follow a crash, and then now and then. Projects that nobody uses
+    /// are swept on the occasion.
+    pub(super) fn collect_orphans(
+        &self,
+        storage: &StorageService,
+        platform: &Platform,
+        every: Duration,
+    ) {
+        let (storage, platform) = (storage.clone(), platform.clone());
+        let every = every.max(SHORTEST);
+        let first = tokio::time::Instant::now() + every.min(SETTLING);
+        let mut pace = self.every_from(first, every);
+        let stop = self.stop.clone();
+        let searching = async move {
+            while pace.next().await {
+                if let Err(error) = search_stores(&storage, &platform).await {
+                    tracing::warn!("stores were not searched for abandoned bytes: {error}");
+                }
+            }
+        };
+        self.tasks.spawn(async move {
+            _ = stop.run_until_cancelled(searching).await;
         });
     }
 
@@ -163,7 +198,11 @@ impl Background {
     }
 
     fn every(&self, period: Duration) -> Pace {
-        let mut ticks = tokio::time::interval(period);
+        self.every_from(tokio::time::Instant::now(), period)
+    }
+
+    fn every_from(&self, first: tokio::time::Instant, period: Duration) -> Pace {
+        let mut ticks = tokio::time::interval_at(first, period);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         Pace {
             ticks,
@@ -193,6 +232,25 @@ impl Pace {
             .await
             .is_some()
     }
+}
+
+async fn search_stores(storage: &StorageService, platform: &Platform) -> anyhow::Result<()> {
+    for row in platform.list_projects(true).await? {
+        if row.status != ProjectStatus::ActiveHealthy {
+            continue;
+        }
+        let reference = row.reference.clone();
+        let searched = async {
+            let project = platform.open(&ProjectName::Ref(row.reference)).await?;
+            storage.collect_orphans(&project).await?;
+            storage.sweep(&project).await?;
+            anyhow::Ok(())
+        };
+        if let Err(error) = searched.await {
+            tracing::warn!("the store of {reference} was not searched: {error}");
+        }
+    }
+    Ok(())
 }
 
 fn modified(files: &[PathBuf]) -> Vec<Option<SystemTime>> {

@@ -42,6 +42,25 @@ impl Entrance {
         args: &StartArgs,
         form: Form,
     ) -> Outcome<(Self, Ports)> {
+        let entrance = Self::prepare(global, args, form)?;
+        let (addresses, gateway) = (&entrance.addresses, &entrance.gateway);
+        if form == Form::Production && gateway.public_url.is_none() && !addresses.is_loopback() {
+            tracing::warn!(
+                "plinth.public_url is not set: links in mails lead to the IP address of this machine"
+            );
+        }
+        let ports = Ports {
+            api: plinth_gateway::bind(addresses.api).await?,
+            database: match entrance.database_url {
+                Some(_) => None,
+                None => Some(FrontDoor::bind(addresses.database).await?),
+            },
+        };
+        Ok((entrance, ports))
+    }
+
+    /// The same without a port.
+    pub(super) fn prepare(global: &Global, args: &StartArgs, form: Form) -> Outcome<Self> {
         let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
         let loader = loader(&folder, args);
         let loaded = loader.load()?;
@@ -54,24 +73,12 @@ impl Entrance {
         let addresses = Addresses::choose(&folder, &settings, args, form)?;
         let mut gateway = GatewayConfig::from_settings(&settings);
         gateway.open_metrics = form == Form::Development && addresses.is_loopback();
-        if form == Form::Production && gateway.public_url.is_none() && !addresses.is_loopback() {
-            tracing::warn!(
-                "plinth.public_url is not set: links in mails lead to the IP address of this machine"
-            );
-        }
         let stored_url = settings
             .secret("plinth.database.url")
             .map(|url| url.expose().to_owned());
         let database_url = args.database_url.clone().or(stored_url);
-        let ports = Ports {
-            api: plinth_gateway::bind(addresses.api).await?,
-            database: match database_url {
-                Some(_) => None,
-                None => Some(FrontDoor::bind(addresses.database).await?),
-            },
-        };
         let is_migrating = !args.no_migrate;
-        let entrance = Self {
+        Ok(Self {
             form,
             folder,
             loader,
@@ -80,8 +87,7 @@ impl Entrance {
             is_migrating,
             addresses,
             gateway,
-        };
-        Ok((entrance, ports))
+        })
     }
 
     /// On loopback the database's password is the one that every local tool assumes.

@@ -15,9 +15,12 @@ mod entrance;
 mod front_door;
 mod instance_key;
 mod observe;
+mod offline;
 mod project_files;
 mod running;
 mod serving;
+
+pub(crate) use offline::Offline;
 
 use std::path::PathBuf;
 

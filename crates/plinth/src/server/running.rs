@@ -37,7 +37,8 @@ use crate::{
 pub(super) async fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
     let began = Instant::now();
     let (entrance, ports) = Entrance::open(global, &args, form).await?;
-    let (logs, log_writer) = open_logs(&entrance.folder, &entrance.settings, entrance.form)?;
+    let lines = AccessLines::wanted(entrance.form);
+    let (logs, log_writer) = open_logs(&entrance.folder, &entrance.settings, lines)?;
     let references = Arc::new(OnceLock::new());
     let database = Database::start(&entrance, &logs, &references).await?;
 
@@ -75,7 +76,8 @@ async fn serve(
     for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
-    let storage = StorageService::new(blob_store(entrance)?, &studio(entrance));
+    let storage = storage(entrance)?;
+    platform.attach_files(Arc::new(storage.clone()));
     match registry.get(&ProjectName::Default).await {
         Ok(project) if entrance.is_migrating => {
             let (folder, settings) = (&entrance.folder, &entrance.settings);
@@ -93,7 +95,11 @@ async fn serve(
     let auth = AuthService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
-    background.sweep_files(&storage, &registry);
+    let duration = |name| entrance.settings.duration(name);
+    let every = duration("plinth.storage.gc.every");
+    background.sweep_files(&storage, &registry, every);
+    let scan_every = duration("plinth.storage.gc.scan_every");
+    background.collect_orphans(&storage, &platform, scan_every);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
     entrance.folder.prepare_control_folder()?;
@@ -152,6 +158,14 @@ async fn serve(
     Ok(())
 }
 
+/// The service of files.
+pub(super) fn storage(entrance: &Entrance) -> Outcome<StorageService> {
+    Ok(StorageService::new(
+        blob_store(entrance)?,
+        &studio(entrance),
+    ))
+}
+
 /// Where the bytes of files are.
 fn blob_store(entrance: &Entrance) -> Outcome<BlobStore> {
     let settings = &entrance.settings;
@@ -205,10 +219,11 @@ fn start_background(
     background
 }
 
-fn open_logs(
+/// The log of everything; `lines` are echoed.
+pub(super) fn open_logs(
     folder: &Folder,
     settings: &Settings,
-    form: Form,
+    lines: Option<AccessLines>,
 ) -> Outcome<(LogStore, WriterThread)> {
     let config = plinth_log::Config {
         segment_bytes: settings.bytes("plinth.logs.segment_bytes"),
@@ -219,7 +234,7 @@ fn open_logs(
         ..plinth_log::Config::default()
     };
     let (store, mut writer) = LogStore::open(folder.logs(), config)?;
-    if let Some(lines) = AccessLines::wanted(form) {
+    if let Some(lines) = lines {
         writer = writer.echo(lines);
     }
     Ok((store, writer.start()?))
@@ -236,7 +251,11 @@ fn schemas() -> Vec<MigrationSet> {
     ]
 }
 
-async fn bootstrap(entrance: &Entrance, database: &Database, logs: &LogStore) -> Outcome<Platform> {
+pub(super) async fn bootstrap(
+    entrance: &Entrance,
+    database: &Database,
+    logs: &LogStore,
+) -> Outcome<Platform> {
     let Entrance {
         folder, settings, ..
     } = entrance;
@@ -260,7 +279,7 @@ async fn bootstrap(entrance: &Entrance, database: &Database, logs: &LogStore) ->
     })
 }
 
-fn registry(
+pub(super) fn registry(
     platform: &Platform,
     database: &Database,
     settings: &Settings,

@@ -22,3 +22,6 @@ mod serve_rest;
 mod server_crash;
 mod settings;
 mod start_and_stop;
+mod storage_check;
+mod storage_faults;
+mod storage_times;

@@ -53,6 +53,17 @@ impl Http {
 
     /// As `get`, where the connection itself may fail.
     pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Answer> {
+        self.send_as(method, path, "application/json", body)
+    }
+
+    /// A body of another type.
+    pub(crate) fn send_as(
+        &self,
+        method: &str,
+        path: &str,
+        kind: &str,
+        body: &str,
+    ) -> std::io::Result<Answer> {
         let Self { authority, headers } = self;
         let host = if headers.contains("Host: ") {
             ""
@@ -63,7 +74,7 @@ impl Http {
         let kind = if body.is_empty() {
             ""
         } else {
-            "Content-Type: application/json\r\n"
+            &format!("Content-Type: {kind}\r\n")
         };
         self.exchange(
             &format!(

@@ -10,6 +10,7 @@ mod http;
 mod instance;
 mod mount;
 mod process;
+mod s3;
 mod sql;
 
 use std::time::{Duration, Instant};
@@ -21,6 +22,7 @@ pub(crate) use http::{Answer, Http};
 pub(crate) use instance::Instance;
 pub(crate) use mount::Mount;
 pub(crate) use process::{is_alive, kill, postgres_processes, wait_for_exit};
+pub(crate) use s3::S3;
 pub(crate) use sql::{psql, rows, try_rows, value};
 
 /// Waits for something that must come true, looking every few milliseconds.

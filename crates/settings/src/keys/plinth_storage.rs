@@ -94,6 +94,27 @@ pub(super) const KEYS: &[Key] = &[
         AT_LEAST_ONE,
         "Images worked on at once; by default one per core.",
     ),
+    duration(
+        "plinth.storage.gc.grace",
+        "15m",
+        "How long bytes stay after they were deleted or replaced, for downloads that have begun; \
+         bytes that nothing names are left alone as long.",
+    ),
+    duration(
+        "plinth.storage.gc.longest_upload",
+        "24h",
+        "After this time an upload in one request that became no file is given up.",
+    ),
+    duration(
+        "plinth.storage.gc.every",
+        "5m",
+        "How often bytes that nobody needs are removed.",
+    ),
+    duration(
+        "plinth.storage.gc.scan_every",
+        "24h",
+        "How often the store is searched for bytes that nothing names.",
+    ),
     integer(
         "plinth.storage.empty_bucket_max",
         COUNT,

@@ -24,7 +24,7 @@ use futures_util::stream;
 use md5::{Digest, Md5};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Piece, Version, Written};
+use super::{Piece, Place, Version, Written};
 
 /// One piece of file work.
 const PIECE: usize = 256 * 1024;
@@ -131,7 +131,7 @@ impl LocalBlobs {
     }
 
     pub(super) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
-        let folder = self.0.root.join("tmp");
+        let folder = self.folder_of(Place::Unfinished);
         let forgotten = spawn_blocking(move || {
             if !folder.is_dir() {
                 return Ok(());
@@ -155,17 +155,34 @@ impl LocalBlobs {
     /// Where the blob is once it is whole.
     pub(super) fn path(&self, version: &Version) -> PathBuf {
         let [first, second] = version.folders();
-        let blobs = self.0.root.join("blobs").join(first).join(second);
-        blobs.join(version.to_string())
+        let folder = self.folder_of(Place::Whole).join(first).join(second);
+        folder.join(version.to_string())
     }
 
     fn temporary(&self, version: &Version) -> PathBuf {
-        self.0.root.join("tmp").join(version.to_string())
+        self.folder_of(Place::Unfinished).join(version.to_string())
     }
 
     /// Where an upload over several requests grows.
     pub(super) fn staging(&self, version: &Version) -> PathBuf {
-        self.0.root.join("resumable").join(version.to_string())
+        self.folder_of(Place::Growing).join(version.to_string())
+    }
+
+    /// The folder of all bytes that have come so far.
+    pub(super) fn folder_of(&self, place: Place) -> PathBuf {
+        self.0.root.join(match place {
+            Place::Whole => "blobs",
+            Place::Growing => "resumable",
+            Place::Unfinished => "tmp",
+        })
+    }
+
+    pub(super) fn path_at(&self, place: Place, version: &Version) -> PathBuf {
+        match place {
+            Place::Whole => self.path(version),
+            Place::Growing => self.staging(version),
+            Place::Unfinished => self.temporary(version),
+        }
     }
 }
 

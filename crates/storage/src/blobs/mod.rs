@@ -5,6 +5,7 @@
 //! ledger (`ledger.rs`), so that after a crash at any point each blob is still reachable from a row,
 //! from the list of pending ones or from the list of those to be removed.
 
+mod inventory;
 mod ledger;
 mod local;
 mod receive;
@@ -16,11 +17,12 @@ use std::{io, ops::Range, time::Duration};
 
 use axum::body::Body;
 
+pub(crate) use inventory::{Place, Stored};
 pub(crate) use ledger::{announce, withdraw};
 pub(crate) use local::{LocalBlobs, LocalWriter};
 pub(crate) use receive::{Source, discard, receive};
 pub(crate) use staging::Piece;
-pub(crate) use sweep::sweep;
+pub(crate) use sweep::{Patience, RELEASED_AFTER, sweep};
 pub(crate) use version::Version;
 
 /// What is known of bytes that were written.

@@ -8,21 +8,42 @@ use uuid::Uuid;
 
 use super::{Blobs, Version};
 
-/// No upload in one request takes longer.
-const LONGEST_UPLOAD: Duration = Duration::from_secs(24 * 3600);
+/// How long the ledger lets bytes stay that were deleted or replaced: `plinth.release_blob` says so.
+pub(crate) const RELEASED_AFTER: Duration = Duration::from_secs(15 * 60);
 /// Blobs that go in one transaction.
 const BATCH: i64 = 100;
 
+/// What the collector waits for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// How long bytes stay after they were deleted or replaced, and how long nobody must have
+    /// touched bytes without an owner.
+    pub(crate) grace: Duration,
+    /// No upload in one request takes longer.
+    pub(crate) longest_upload: Duration,
+}
+
+impl Patience {
+    /// How many seconds before the ledger says so bytes may go.
+    fn early(&self) -> f64 {
+        RELEASED_AFTER.as_secs_f64() - self.grace.as_secs_f64()
+    }
+}
+
 /// Removes what no object needs; gives how many blobs went.
-pub(crate) async fn sweep(db: &ProjectDb, blobs: &Blobs) -> Result<u64, DbError> {
+pub(crate) async fn sweep(
+    db: &ProjectDb,
+    blobs: &Blobs,
+    patience: &Patience,
+) -> Result<u64, DbError> {
     blobs
-        .forget_unfinished(LONGEST_UPLOAD)
+        .forget_unfinished(patience.longest_upload)
         .await
         .unwrap_or_else(warn);
-    give_up_pending(db).await?;
+    give_up_pending(db, patience).await?;
     let mut removed = 0;
     loop {
-        let batch = remove_due(db, blobs).await?;
+        let batch = remove_due(db, blobs, patience).await?;
         removed += batch.removed;
         if batch.taken < BATCH {
             return Ok(removed);
@@ -31,8 +52,8 @@ pub(crate) async fn sweep(db: &ProjectDb, blobs: &Blobs) -> Result<u64, DbError>
 }
 
 /// What was announced long ago and never became an object. Uploads over several requests have a
-/// time of their own.
-async fn give_up_pending(db: &ProjectDb) -> Result<(), DbError> {
+/// time of their own. The bytes stay a little longer: somebody may be writing the row just now.
+async fn give_up_pending(db: &ProjectDb, patience: &Patience) -> Result<(), DbError> {
     const SQL: &str = "
         with given_up as (
             delete from plinth.pending_blob p
@@ -41,13 +62,13 @@ async fn give_up_pending(db: &ProjectDb) -> Result<(), DbError> {
             returning p.version
         )
         insert into plinth.blob_gc (version, not_before)
-        select version, now() from given_up
+        select version, now() + make_interval(secs => $2) from given_up
         on conflict do nothing
     ";
     let mut connection = db.as_service(Service::Storage).await?;
-    connection
-        .execute(SQL, &[&LONGEST_UPLOAD.as_secs_f64()])
-        .await?;
+    let longest = patience.longest_upload.as_secs_f64();
+    let grace = RELEASED_AFTER.as_secs_f64();
+    connection.execute(SQL, &[&longest, &grace]).await?;
     Ok(())
 }
 
@@ -58,16 +79,18 @@ struct Batch {
 
 /// One transaction: rows that another node works on are left to it, and a crash in between leaves
 /// rows whose bytes are gone already, which the next round finds out.
-async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
+async fn remove_due(db: &ProjectDb, blobs: &Blobs, patience: &Patience) -> Result<Batch, DbError> {
     const DUE: &str = "
         select g.version,
             exists (select from storage.objects o where o.version = g.version::text)
             or exists (
                 select from storage.s3_multipart_uploads_parts p
                 where p.version = g.version::text
-            ) as is_needed
+            )
+            or exists (select from plinth.pending_blob p where p.version = g.version) as is_needed
         from plinth.blob_gc g
-        where g.not_before <= now()
+        where g.not_before <= now() + make_interval(secs => $2)
+        and (g.attempts = 0 or g.not_before <= now())
         order by g.not_before
         limit $1
         for update skip locked
@@ -80,11 +103,12 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
         where version = any($1)
     ";
     let mut transaction = db.begin_as_service(Service::Storage).await?;
-    let due = transaction.query(DUE, &[&BATCH]).await?;
+    let due = transaction.query(DUE, &[&BATCH, &patience.early()]).await?;
     let (mut done, mut failed, mut removed) = (Vec::new(), Vec::new(), 0);
     for row in &due {
         let uuid: Uuid = row.get("version");
-        // A user's SQL may have brought a row back that names these bytes.
+        // A user's SQL may have brought a row back that names these bytes, and what seemed to have
+        // no owner may have got one.
         if row.get("is_needed") {
             done.push(uuid);
             continue;
@@ -150,7 +174,11 @@ mod tests {
         admin.batch_execute(&sql).await.expect("an upload");
         let db = ProjectDb::alone(database.target().clone(), PoolConfig::default());
 
-        let removed = sweep(&db, &blobs).await.expect("swept");
+        let patience = Patience {
+            grace: RELEASED_AFTER,
+            longest_upload: Duration::from_secs(86_400),
+        };
+        let removed = sweep(&db, &blobs, &patience).await.expect("swept");
 
         assert_eq!(removed, 1);
         let is_there = async |version| blobs.read(version, 0..1).await.expect("read").is_some();

@@ -58,14 +58,15 @@ const REPLACE: &str = "
 ";
 
 /// Writes the row in the service's own name: whether the caller may was settled before. Bytes that
-/// get no row are let go, and what was there stays as it is.
+/// get no row are let go, and what was there stays as it is. Where nobody knows whether there is a
+/// row now, the bytes stay: the ledger knows.
 pub(crate) async fn commit(
     context: &Context,
     arrival: Arrival<'_>,
 ) -> Result<Object, StorageError> {
     let version = arrival.version;
     let committed = write_row(context, arrival).await;
-    if committed.is_err() {
+    if committed.as_ref().is_err_and(|error| !error.is_undecided()) {
         discard(&context.project.db, &version).await;
     }
     committed

@@ -23,7 +23,7 @@ pub(crate) use find::{find, find_as_caller, find_signed};
 pub(crate) use info::{head, info};
 pub(crate) use list::list;
 pub(crate) use list_v2::list_v2;
-pub(crate) use model::{Facts, Object, metadata};
+pub(crate) use model::{Facts, Object, metadata, time_of};
 pub(crate) use probe::{Intent, probe};
 pub(crate) use range::Asked;
 pub(crate) use relocate::{Changes, copy, copy_object, move_object};

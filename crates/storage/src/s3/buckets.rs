@@ -3,13 +3,12 @@
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use serde_json::json;
-use time::OffsetDateTime;
 
 use super::{Request, body::S3Body, xml::Xml};
 use crate::{
     buckets,
     error::StorageError,
-    objects::{respond, value as header_value},
+    objects::{respond, time_of, value as header_value},
     request::check_bucket,
     wire_time,
 };
@@ -27,7 +26,7 @@ pub(super) async fn list(request: &Request) -> Result<Response, StorageError> {
         xml.element("Buckets", |xml| {
             for row in &rows {
                 xml.element("Bucket", |xml| {
-                    let created: Option<OffsetDateTime> = row.get("created_at");
+                    let created = time_of(row, "created_at");
                     xml.text("Name", row.get::<_, String>("id"));
                     xml.maybe("CreationDate", created.map(wire_time::render));
                 });

@@ -9,7 +9,11 @@ use time::OffsetDateTime;
 
 use super::{Request, encode::Encoding, xml::Xml};
 use crate::{
-    buckets::BucketRules, error::StorageError, objects::Facts, request::check_bucket, wire_time,
+    buckets::BucketRules,
+    error::StorageError,
+    objects::{Facts, time_of},
+    request::check_bucket,
+    wire_time,
 };
 
 /// Most entries of one page.
@@ -92,7 +96,7 @@ impl Entry {
             },
             is_folder,
             metadata: row.get("metadata"),
-            updated_at: row.get("updated_at"),
+            updated_at: time_of(row, "updated_at"),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod buckets;
 mod callers;
+mod check;
 mod conditions;
 mod cors;
 mod delete;

@@ -4,12 +4,12 @@ use axum::response::Response;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
 use plinth_db::Row;
-use time::OffsetDateTime;
 
 use super::upload::no_such_upload;
 use crate::{
     buckets::BucketRules,
     error::StorageError,
+    objects::time_of,
     request::check_bucket,
     s3::{Request, encode::Encoding, query::Query, xml::Xml},
     wire_time,
@@ -59,9 +59,9 @@ pub(in crate::s3) async fn list_parts(request: &Request) -> Result<Response, Sto
         xml.text("IsTruncated", is_truncated);
         for part in &parts {
             xml.element("Part", |xml| {
-                let created: OffsetDateTime = part.get("created_at");
+                let created = time_of(part, "created_at");
                 xml.text("PartNumber", part.get::<_, i32>("part_number"));
-                xml.text("LastModified", wire_time::render(created));
+                xml.maybe("LastModified", created.map(wire_time::render));
                 xml.text("ETag", part.get::<_, &str>("etag"));
                 xml.text("Size", part.get::<_, i64>("size"));
             });
@@ -122,7 +122,7 @@ pub(in crate::s3) async fn list_uploads(request: &Request) -> Result<Response, S
                 continue;
             };
             xml.element("Upload", |xml| {
-                let created: Option<OffsetDateTime> = row.get("created_at");
+                let created = time_of(row, "created_at");
                 xml.text("Key", key);
                 xml.text("UploadId", id);
                 xml.text("StorageClass", "STANDARD");

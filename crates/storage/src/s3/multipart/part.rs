@@ -150,6 +150,8 @@ impl Part {
             let etag = format!("\"{}\"", written.md5);
             match self.record(&version, &written, &etag).await {
                 Ok(()) => Ok(etag),
+                // There may be a row now: the ledger knows.
+                Err(error) if error.is_undecided() => Err(error),
                 Err(error) => {
                     discard(db, &version).await;
                     Err(error)

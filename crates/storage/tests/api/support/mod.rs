@@ -16,8 +16,8 @@ use http::{Method, Request};
 use plinth_db::PoolConfig;
 use plinth_log::LogStore;
 use plinth_project::{
-    ApiKey, Cluster, Credentials, Logins, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
-    logins, prepare_cluster,
+    ApiKey, Cluster, Credentials, FileCheck, Logins, Project, ProjectDb, ProjectKeys, ProjectKind,
+    ProjectRef, logins, prepare_cluster,
 };
 use plinth_settings::{Loader, SettingsHandle};
 use plinth_storage::{BlobStore, StorageService, StudioConfig, routes};
@@ -189,16 +189,13 @@ impl TestApi {
 
     /// Files below `tmp` and below `blobs`.
     pub(crate) fn files(&self) -> (usize, usize) {
-        let root = self.folder.path().join("files");
-        let root = root.join(self.project.reference().as_str());
-        let count = |name: &str| files_below(&root.join(name)).len();
+        let count = |name: &str| files_below(&self.store().join(name)).len();
         (count("tmp"), count("blobs"))
     }
 
     /// The files of finished blobs.
     pub(crate) fn blobs(&self) -> Vec<PathBuf> {
-        let root = self.folder.path().join("files");
-        files_below(&root.join(self.project.reference().as_str()).join("blobs"))
+        files_below(&self.store().join("blobs"))
     }
 
     /// The folder of everything, for looking at what must not be there.
@@ -213,12 +210,53 @@ impl TestApi {
 
     /// One round of the collector, with all grace over.
     pub(crate) async fn sweep_later(&self) -> u64 {
-        self.execute(
-            "update plinth.blob_gc set not_before = now() - interval '1 second';
-             update plinth.pending_blob set created_at = now() - interval '2 days'",
-        )
-        .await;
-        self.sweep().await
+        self.execute("update plinth.pending_blob set created_at = now() - interval '2 days'")
+            .await;
+        let removed = self.sweep().await;
+        self.execute("update plinth.blob_gc set not_before = now() - interval '1 second'")
+            .await;
+        removed + self.sweep().await
+    }
+
+    /// What a check finds: its findings, then the summary.
+    pub(crate) async fn check(&self, how: FileCheck) -> (Vec<Value>, Value) {
+        let mut lines = self.service.check(&self.project, how);
+        let (mut findings, mut last) = (Vec::new(), Value::Null);
+        while let Some(line) = lines.recv().await {
+            if line.get("finding").is_some() {
+                findings.push(line.clone());
+            }
+            last = line;
+        }
+        let summary = last.get("summary").cloned();
+        (findings, summary.unwrap_or_else(|| panic!("{last}")))
+    }
+
+    /// Rows and bytes agree.
+    #[track_caller]
+    pub(crate) fn is_clean(&self) -> impl Future<Output = Value> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let how = FileCheck {
+                verifies_digests: true,
+                ..FileCheck::default()
+            };
+            let (findings, summary) = self.check(how).await;
+            assert!(findings.is_empty(), "{caller}: {findings:#?}");
+            summary
+        }
+    }
+
+    /// One search for bytes without an owner; gives how many there were.
+    pub(crate) async fn collect_orphans(&self) -> u64 {
+        let collected = self.service.collect_orphans(&self.project).await;
+        collected.expect("searched")
+    }
+
+    /// The folder of this project's bytes.
+    pub(crate) fn store(&self) -> PathBuf {
+        let root = self.folder.path().join("files");
+        root.join(self.project.reference().as_str())
     }
 
     /// Waits for what the service does without anybody waiting.

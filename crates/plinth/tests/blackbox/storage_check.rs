@@ -1,0 +1,284 @@
+//! `plinth storage check`, with the server up and down.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, Http, Instance, eventually, rows};
+
+/// A collector that does not let a test wait.
+pub(crate) const HASTY: &[&str] = &[
+    "--set",
+    "plinth.storage.gc.grace=300ms",
+    "--set",
+    "plinth.storage.gc.every=200ms",
+    "--set",
+    "plinth.storage.gc.scan_every=500ms",
+    "--set",
+    "plinth.storage.gc.longest_upload=8s",
+];
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Requests with all rights; there is a public bucket `b`.
+pub(crate) fn storage(server: &Instance<'_>) -> Http {
+    let http = server.http().token(server.value("SERVICE_ROLE_KEY"));
+    let bucket = json!({ "name": "b", "public": true }).to_string();
+    let made = http.post("/storage/v1/bucket", &bucket);
+    assert!(
+        made.status == 200 || made.code().contains("Exists"),
+        "{made:?}"
+    );
+    http
+}
+
+pub(crate) fn put(http: &Http, name: &str, text: &str) {
+    let path = format!("/storage/v1/object/b/{name}");
+    let http = http.clone().header("x-upsert", "true");
+    http.send("POST", &path, text)
+        .expect("an answer")
+        .expect_status(200);
+}
+
+pub(crate) fn get(http: &Http, name: &str) -> crate::support::Answer {
+    http.get(&format!("/storage/v1/object/public/b/{name}"))
+}
+
+/// Every file of a project's store.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = entries.flat_map(|entry| match entry.path() {
+        path if path.is_dir() => files(&path),
+        path => vec![path],
+    });
+    below.collect()
+}
+
+/// Where the default project's bytes are.
+pub(crate) fn store(folder: &Folder, server: &Instance<'_>) -> PathBuf {
+    let files = folder.state().join("files");
+    files.join(server.value("PLINTH_REF"))
+}
+
+/// What `storage check` says about the default project, however it ends.
+pub(crate) fn check(folder: &Folder, args: &[&str]) -> (Option<i32>, Value) {
+    let args = [
+        &["storage", "check", "--project", "default", "--json"],
+        args,
+    ]
+    .concat();
+    let ended = folder.cli(&args);
+    let document = ended.json();
+    assert_eq!(document["clean"], ended.code == Some(0), "{ended:?}");
+    (ended.code, document["projects"][0].clone())
+}
+
+/// Waits until nothing is left over: all bytes belong to a row, and the collector has no work.
+pub(crate) fn expect_settled(folder: &Folder) -> Value {
+    eventually(PATIENCE, "rows and bytes agree", || {
+        let (code, project) = check(folder, &["--verify-digests"]);
+        let summary = &project["summary"];
+        let count = |name: &str| summary[name].as_u64().unwrap_or(u64::MAX);
+        let findings = project["findings"].as_array().cloned().unwrap_or_default();
+        let is_lasting = |finding: &Value| finding["finding"] != "orphan";
+        assert!(!findings.iter().any(is_lasting), "{project:#}");
+        let is_settled = code == Some(0)
+            && count("leaving") == 0
+            && count("pending") == count("uploads")
+            && count("files") <= count("objects") + count("parts") + count("uploads");
+        is_settled.then(|| summary.clone())
+    })
+}
+
+/// Bytes that nothing names.
+fn leave_behind(store: &Path, name: &str) -> PathBuf {
+    let folder = store.join("blobs").join(&name[..2]).join(&name[2..4]);
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(name);
+    fs::write(&path, "left behind").expect("a file");
+    path
+}
+
+#[test]
+fn what_was_changed_behind_the_servers_back_is_told() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &["--set", "plinth.storage.gc.grace=100ms"]);
+    let http = storage(&server);
+    put(&http, "kept", "kept");
+    put(&http, "gone", "gone");
+    let ended = folder.cli(&["storage", "check"]).expect_success();
+    assert!(ended.stdout.contains("✓ 2 object(s)"), "{ended:?}");
+
+    let gone = rows(
+        server.db_url(),
+        "select version from storage.objects where name = 'gone'",
+    );
+    let store = store(&folder, &server);
+    let bytes = files(&store)
+        .into_iter()
+        .find(|path| path.ends_with(&gone[0]));
+    fs::remove_file(bytes.expect("its bytes")).expect("removed");
+    let orphan = leave_behind(&store, "5f0e6a52-1111-4222-8333-444455556666");
+    std::thread::sleep(Duration::from_millis(200));
+
+    let ended = folder.cli(&["storage", "check"]).expect_code(1);
+    assert!(
+        ended
+            .stdout
+            .contains("✗ object b/gone: its bytes are missing"),
+        "{ended:?}"
+    );
+    assert!(
+        ended.stdout.contains("✗ nothing names these 11 bytes"),
+        "{ended:?}"
+    );
+    ended.says(&["2 problems were found", "--repair"]);
+    let (_, project) = check(&folder, &[]);
+    let kinds: Vec<_> = project["findings"]
+        .as_array()
+        .expect("findings")
+        .iter()
+        .map(|finding| finding["finding"].as_str().unwrap_or_default())
+        .collect();
+    assert_eq!(kinds, ["missing", "orphan"]);
+    let answer = get(&http, "gone");
+    assert_eq!((answer.status, answer.code().as_str()), (400, "NoSuchKey"));
+
+    // Repairing lets bytes go after a grace, and leaves rows to whoever knows better.
+    let (code, _) = check(&folder, &["--repair"]);
+    assert_eq!(code, Some(1));
+    assert!(orphan.exists(), "not at once");
+    eventually(PATIENCE, "the orphan is collected", || {
+        check(&folder, &[]);
+        (!orphan.exists()).then_some(())
+    });
+    http.send("DELETE", "/storage/v1/object/b/gone", "")
+        .expect("an answer")
+        .expect_status(200);
+    folder.cli(&["storage", "check"]).expect_success();
+    assert_eq!(get(&http, "kept").body, "kept");
+}
+
+#[test]
+fn a_check_needs_no_server() {
+    let folder = Folder::new();
+    folder
+        .cli(&["storage", "check"])
+        .expect_code(3)
+        .says(&["no server runs"]);
+    let server = Instance::start(&folder, &[]);
+    let http = storage(&server);
+    put(&http, "a", "one");
+    let store = store(&folder, &server);
+    assert_eq!(server.stop().code(), Some(0));
+
+    let ended = folder.cli(&["storage", "check"]).expect_success();
+    assert!(ended.stdout.contains("✓ 1 object(s)"), "{ended:?}");
+    folder.expect_no_postgres();
+    for file in files(&store) {
+        fs::remove_file(file).expect("removed");
+    }
+    let (code, project) = check(&folder, &[]);
+    assert_eq!(code, Some(1));
+    assert_eq!(project["findings"][0]["finding"], "missing");
+    folder.expect_no_postgres();
+
+    let server = Instance::start(&folder, &[]);
+    assert_eq!(get(&server.http(), "a").code(), "NoSuchKey");
+}
+
+#[test]
+fn rows_deleted_by_sql_take_their_bytes_along() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, HASTY);
+    let http = storage(&server);
+    for name in ["a", "b", "c"] {
+        put(&http, name, name);
+    }
+    rows(
+        server.db_url(),
+        "set storage.allow_delete_query = 'true';
+         delete from storage.objects where name <> 'c'",
+    );
+
+    let summary = expect_settled(&folder);
+
+    assert_eq!(
+        (&summary["objects"], &summary["files"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(get(&http, "c").body, "c");
+}
+
+#[test]
+fn the_server_finds_abandoned_bytes_by_itself() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, HASTY);
+    put(&storage(&server), "a", "one");
+    let store = store(&folder, &server);
+    let name = "5f0e6a52-1111-4222-8333-444455556666";
+    let whole = leave_behind(&store, name);
+    let mut left = vec![whole];
+    for place in ["tmp", "resumable"] {
+        fs::create_dir_all(store.join(place)).expect("a folder");
+        let path = store
+            .join(place)
+            .join(name.replace("5f0e", place_digits(place)));
+        fs::write(&path, "left behind").expect("a file");
+        left.push(path);
+    }
+
+    eventually(PATIENCE, "abandoned bytes are collected", || {
+        (!left.iter().any(|path| path.exists())).then_some(())
+    });
+
+    assert_eq!(files(&store).len(), 1);
+    assert_eq!(get(&server.http(), "a").body, "one");
+}
+
+fn place_digits(place: &str) -> &'static str {
+    match place {
+        "tmp" => "aaaa",
+        _ => "bbbb",
+    }
+}
+
+#[test]
+fn the_files_of_a_project_go_with_it() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let shop = server.cli_json(&["projects", "create", "shop"]);
+    let reference = shop["PLINTH_REF"].as_str().expect("a ref");
+    let key = shop["SERVICE_ROLE_KEY"].as_str().expect("a key");
+    let http = server.http().token(key);
+    let path = format!("/p/{reference}/storage/v1");
+    let bucket = json!({ "name": "b", "public": true }).to_string();
+    http.post(&format!("{path}/bucket"), &bucket)
+        .expect_status(200);
+    http.post(&format!("{path}/object/b/a"), "one")
+        .expect_status(200);
+    let store = folder.state().join("files").join(reference);
+    assert_eq!(files(&store).len(), 1);
+    let all = server.cli_json(&["storage", "check"]);
+    let is_shop = |project: &&Value| project["project"] == reference;
+    let projects = all["projects"].as_array().expect("projects");
+    let shop = projects.iter().find(is_shop).expect("every project");
+    assert_eq!(shop["summary"]["objects"], 1);
+
+    server
+        .cli(&[
+            "projects",
+            "delete",
+            reference,
+            "--confirm",
+            "shop",
+            "--purge",
+        ])
+        .expect_success();
+
+    assert!(!store.exists());
+}

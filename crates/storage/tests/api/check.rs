@@ -1,0 +1,331 @@
+//! Rows and bytes are compared, and what nothing names is found (storage contract §10.3, §14.4).
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use plinth_project::FileCheck;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::TestApi;
+
+const REPAIRING: FileCheck = FileCheck {
+    repairs: true,
+    verifies_digests: false,
+};
+const READING: FileCheck = FileCheck {
+    repairs: false,
+    verifies_digests: true,
+};
+
+/// Bytes count as abandoned as soon as nobody has touched them for a moment.
+async fn api() -> TestApi {
+    let api = TestApi::with(&[("plinth.storage.gc.grace", "10ms")]).await;
+    api.has_bucket("b", true).await;
+    api
+}
+
+/// Bytes that no row and no ledger names.
+fn leave_behind(api: &TestApi, folder: &str) -> (Uuid, PathBuf) {
+    let version = Uuid::new_v4();
+    let name = version.to_string();
+    let folder = match folder {
+        "blobs" => PathBuf::from("blobs").join(&name[..2]).join(&name[2..4]),
+        other => PathBuf::from(other),
+    };
+    let folder = api.store().join(folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(name);
+    fs::write(&path, "left behind").expect("a file");
+    (version, path)
+}
+
+async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(30)).await;
+}
+
+fn told(findings: &[Value], members: &[&str]) -> Vec<Value> {
+    let pick =
+        |finding: &Value| Value::from_iter(members.iter().map(|name| finding[*name].clone()));
+    findings.iter().map(pick).collect()
+}
+
+#[tokio::test]
+async fn a_project_in_use_is_clean() {
+    let api = api().await;
+    api.is_clean().await;
+    api.has_object("b/a", "one").await;
+    api.has_object("b/empty", "").await;
+    api.has_object("b/c", "three").await;
+    let copy = json!({ "bucketId": "b", "sourceKey": "a", "destinationKey": "copy" });
+    api.post("/object/copy", copy).service().await.succeeds();
+    api.delete("/object/b/c").service().await.succeeds();
+    a_moment().await;
+
+    let summary = api.is_clean().await;
+
+    assert_eq!(summary["objects"], 3);
+    assert_eq!(summary["files"], 3, "what was deleted went first");
+    assert_eq!(summary["bytes"], 6);
+    assert_eq!(summary["collected"], 1);
+    assert_eq!(summary["leaving"], 0);
+}
+
+#[tokio::test]
+async fn rows_without_their_bytes_are_told() {
+    let api = api().await;
+    api.has_object("b/gone", "one").await;
+    api.has_object("b/short", "two").await;
+    api.has_object("b/other", "xyz").await;
+    let version = async |name: &str| -> String {
+        let sql = format!("select version from storage.objects where name = '{name}'");
+        api.query_one(&sql).await.get(0)
+    };
+    let path = async |name: &str| {
+        let version = version(name).await;
+        let mut blobs = api.blobs().into_iter();
+        let is_it = |path: &PathBuf| path.ends_with(&version);
+        blobs.find(is_it).expect("a file")
+    };
+    fs::remove_file(path("gone").await).expect("behind its back");
+    fs::write(path("short").await, "t").expect("behind its back");
+    fs::write(path("other").await, "abc").expect("behind its back");
+    api.execute(
+        "insert into storage.objects (bucket_id, name, version) values
+            ('b', 'never', null), ('b', 'nonsense', 'no uuid')",
+    )
+    .await;
+
+    let (mut findings, summary) = api.check(READING).await;
+
+    findings.sort_by_key(|finding| finding["name"].to_string());
+    assert_eq!(
+        told(&findings, &["finding", "of", "bucket", "name", "size"]),
+        [
+            json!(["missing", "object", "b", "gone", 3]),
+            json!(["missing", "object", "b", "never", null]),
+            json!(["missing", "object", "b", "nonsense", null]),
+            json!(["wrong_digest", "object", "b", "other", 3]),
+            json!(["wrong_size", "object", "b", "short", 3]),
+        ]
+    );
+    assert_eq!(findings[4]["stored"], 1);
+    assert_eq!(summary["findings"], 5);
+    let (findings, _) = api.check(REPAIRING).await;
+    assert_eq!(findings.len(), 4, "rows stay, and digests cost reading");
+    // Clients are told that there is nothing, and soon.
+    for name in ["gone", "short", "never", "nonsense"] {
+        let reply = api.get(&format!("/object/public/b/{name}")).await;
+        assert_eq!(reply.status, 400, "{reply:#?}");
+        assert_eq!(reply.json()["code"], "NoSuchKey", "{reply:#?}");
+        assert_eq!(reply.json()["statusCode"], "404", "{reply:#?}");
+    }
+}
+
+#[tokio::test]
+async fn parts_and_growing_uploads_without_their_bytes_are_told() {
+    let api = api().await;
+    api.execute(
+        "insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version)
+         values ('u', 's', 'b', 'k', 'v');
+         insert into storage.s3_multipart_uploads_parts
+             (upload_id, part_number, bucket_id, key, etag, version, size)
+         values ('u', 1, 'b', 'k', 'e', gen_random_uuid(), 7);
+         with pending as (
+            insert into plinth.pending_blob (version)
+            select gen_random_uuid() from generate_series(1, 2) returning version
+         )
+         insert into plinth.resumable_upload
+            (version, bucket_id, name, received, metadata, expires_at)
+         select version, 'b', 'begun', (row_number() over () - 1) * 5, '', now() + interval '1 h'
+         from pending",
+    )
+    .await;
+
+    let (findings, summary) = api.check(FileCheck::default()).await;
+
+    assert_eq!(
+        told(&findings, &["finding", "of", "name", "size"]),
+        [
+            json!(["missing", "part", "k", 7]),
+            json!(["missing", "upload", "begun", 5]),
+        ],
+        "an upload of which nothing came needs no bytes"
+    );
+    assert_eq!(summary["pending"], 2);
+    assert_eq!(
+        (&summary["parts"], &summary["uploads"]),
+        (&json!(1), &json!(2))
+    );
+}
+
+#[tokio::test]
+async fn orphans_are_told_and_go_after_a_grace_if_that_is_wanted() {
+    let api = api().await;
+    api.has_object("b/a", "one").await;
+    let left: Vec<_> = ["blobs", "resumable", "tmp"]
+        .map(|folder| leave_behind(&api, folder))
+        .into();
+    a_moment().await;
+
+    let (findings, summary) = api.check(FileCheck::default()).await;
+    assert_eq!(
+        told(
+            &findings,
+            &["finding", "version", "place", "size", "repaired"]
+        ),
+        [
+            json!(["orphan", left[0].0, "whole", 11, false]),
+            json!(["orphan", left[1].0, "growing", 11, false]),
+            json!(["orphan", left[2].0, "unfinished", 11, false]),
+        ]
+    );
+    assert_eq!(summary["repaired"], 0);
+    assert_eq!(api.ledger().await, (0, 0), "looking changes nothing");
+
+    let (findings, summary) = api.check(REPAIRING).await;
+    assert_eq!(
+        told(&findings, &["repaired"]),
+        [json!([true]), json!([true]), json!([true])]
+    );
+    assert_eq!(summary["repaired"], 3);
+    assert!(left.iter().all(|(_, path)| path.exists()), "not at once");
+    assert_eq!(api.ledger().await, (0, 3));
+
+    api.sweep_later().await;
+    assert!(!left.iter().any(|(_, path)| path.exists()));
+    api.is_clean().await;
+    api.get("/object/public/b/a").await.serves(200, "one");
+}
+
+#[tokio::test]
+async fn bytes_that_somebody_has_just_touched_are_left_alone() {
+    let api = TestApi::start().await;
+    for folder in ["blobs", "resumable", "tmp"] {
+        leave_behind(&api, folder);
+    }
+    api.is_clean().await;
+    assert_eq!(api.collect_orphans().await, 0);
+    assert_eq!(api.ledger().await, (0, 0));
+}
+
+#[tokio::test]
+async fn the_collector_finds_orphans_by_itself() {
+    let api = api().await;
+    api.has_object("b/a", "one").await;
+    // What a crash of PostgreSQL leaves that loses the announcement.
+    let left = ["blobs", "resumable", "tmp"].map(|folder| leave_behind(&api, folder));
+    a_moment().await;
+
+    assert_eq!(api.collect_orphans().await, 3);
+    assert_eq!(api.collect_orphans().await, 0, "the ledger names them now");
+    let sql = "select min(extract(epoch from not_before - now()))::bigint from plinth.blob_gc";
+    let stay = api.count(sql).await;
+    assert!(stay > 24 * 3600, "nobody has asked for it: {stay} s");
+    assert_eq!(api.sweep().await, 0);
+    assert_eq!(api.sweep_later().await, 3);
+
+    assert!(!left.iter().any(|(_, path)| path.exists()));
+    assert_eq!(api.files(), (0, 1));
+    api.is_clean().await;
+}
+
+#[tokio::test]
+async fn an_orphan_that_gets_an_owner_after_all_stays() {
+    let api = api().await;
+    let (version, path) = leave_behind(&api, "blobs");
+    a_moment().await;
+    assert_eq!(api.collect_orphans().await, 1);
+    api.execute(&format!(
+        "insert into storage.objects (bucket_id, name, version, metadata)
+         values ('b', 'late', '{version}', '{{\"size\": 11}}')"
+    ))
+    .await;
+
+    api.sweep_later().await;
+
+    assert!(path.exists());
+    api.get("/object/public/b/late")
+        .await
+        .serves(200, "left behind");
+    api.is_clean().await;
+}
+
+#[tokio::test]
+async fn what_the_collector_cannot_remove_is_told() {
+    let api = api().await;
+    let version = Uuid::new_v4();
+    let name = version.to_string();
+    // A folder in the place of a file.
+    let path = api.store().join("blobs").join(&name[..2]).join(&name[2..4]);
+    fs::create_dir_all(path.join(&name).join("inside")).expect("a folder");
+    api.execute(&format!(
+        "insert into plinth.blob_gc (version, not_before) values ('{version}', now())"
+    ))
+    .await;
+
+    let (findings, _) = api.check(FileCheck::default()).await;
+
+    assert_eq!(
+        told(&findings, &["finding", "version", "attempts"]),
+        [json!(["stuck", version, 1])]
+    );
+}
+
+#[tokio::test]
+async fn traffic_makes_no_false_findings() {
+    let api = api().await;
+    let writers = async {
+        for round in 0..40 {
+            let name = round % 4;
+            let text = format!("text {round}");
+            api.upload(&format!("b/{name}"), &text)
+                .service()
+                .upsert()
+                .await
+                .succeeds();
+            if round % 3 == 0 {
+                api.delete(&format!("/object/b/{name}")).service().await;
+            }
+        }
+    };
+    let checks = async {
+        for _ in 0..15 {
+            api.is_clean().await;
+            api.collect_orphans().await;
+        }
+    };
+    tokio::join!(writers, checks);
+
+    a_moment().await;
+    api.is_clean().await;
+    let objects = api.count("select count(*) from storage.objects").await;
+    assert_eq!(api.files(), (0, objects as usize));
+}
+
+#[tokio::test]
+async fn more_rows_and_bytes_than_a_page_are_all_looked_at() {
+    let api = api().await;
+    api.has_object("b/a", "one").await;
+    // Rows may share bytes: a user's SQL can copy them.
+    api.execute(
+        "insert into storage.objects (bucket_id, name, version, metadata)
+         select bucket_id, 'copy ' || i, version, metadata
+         from storage.objects, generate_series(1, 1200) as i;
+         insert into storage.objects (id, bucket_id, name, version)
+         values ('00000000-0000-0000-0000-000000000000', 'b', 'first', null),
+            ('ffffffff-ffff-ffff-ffff-ffffffffffff', 'b', 'last', null)",
+    )
+    .await;
+    for _ in 0..600 {
+        leave_behind(&api, "blobs");
+    }
+    a_moment().await;
+
+    let (findings, summary) = api.check(FileCheck::default()).await;
+
+    assert_eq!(summary["objects"], 1203);
+    assert_eq!(summary["files"], 601);
+    assert_eq!(findings.len(), 602);
+    let names: Vec<_> = told(&findings[..2], &["name"]);
+    assert_eq!(names, [json!(["first"]), json!(["last"])]);
+}
