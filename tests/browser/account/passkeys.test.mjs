@@ -147,6 +147,48 @@ test("adding a security key: each refusal is said in its place", async () => {
   }
 });
 
+test("a key that is touched after its ceremony was given up does nothing", async () => {
+  const { page } = await account.enter("/account/security");
+  const keys = await addAuthenticator(page, "security key");
+  await keys.touch(false);
+  const open = page.getByRole("button", { name: "Add a security key" });
+  const dialog = page.getByRole("dialog", { name: "Add a security key" });
+  await open.click();
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await dialog.getByRole("button", { name: "Waiting for your key…" }).waitFor();
+  await look(page, "security-key-waiting");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Finish setting up Security key" }).waitFor();
+  await keys.touch(true);
+  await page.getByRole("button", { name: "Finish setting up Security key" }).waitFor();
+  assert.deepEqual(await keys.credentials(), []);
+
+  await open.click();
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await says(page, "Security key added.");
+  assert.equal((await keys.credentials()).length, 1);
+});
+
+test("of two ceremonies only the second goes on", async () => {
+  const { page } = await account.enter("/account/security");
+  const device = await addAuthenticator(page);
+  await device.touch(false);
+  const add = page.getByRole("button", { name: "Add a passkey" });
+  await add.click();
+  await page.getByRole("button", { name: "Waiting for your device…" }).waitFor();
+  const key = await addAuthenticator(page, "security key");
+  await key.touch(false);
+  await page.getByRole("button", { name: "Add a security key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+  // The first one has ended, and says so behind the dialog.
+  await page.getByText("Nothing was changed.").waitFor();
+  await page.getByRole("button", { name: "Add a passkey", includeHidden: true }).waitFor();
+  await key.touch(true);
+  await device.touch(true);
+  await says(page, "Security key added.");
+  await says(page, "You have no passkey yet.");
+});
+
 test("a security key that nobody touched is tried again, or finished later", async () => {
   const { page } = await account.enter("/account/security");
   const open = page.getByRole("button", { name: "Add a security key" });
@@ -161,7 +203,7 @@ test("a security key that nobody touched is tried again, or finished later", asy
     };
   });
   await dialog.getByRole("button", { name: "Continue" }).click();
-  await alerts(page, "The passkey couldn't be verified.");
+  await alerts(page, "The security key wasn't used. Please try again.");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   const finish = page.getByRole("button", { name: "Finish setting up Security key" });
   await finish.waitFor();
@@ -179,7 +221,7 @@ test("a security key whose set-up was left is finished", async () => {
   });
   await page.getByRole("button", { name: "Add a security key" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
-  await alerts(page, "The passkey couldn't be verified.");
+  await alerts(page, "The security key wasn't used. Please try again.");
   await page.reload();
   await addAuthenticator(page, "security key");
   await page.getByRole("button", { name: "Finish setting up Security key" }).click();

@@ -6,8 +6,9 @@ import { Button } from "../../components/button";
 import { Notice } from "../../components/notice";
 import { LoadError, Skeleton } from "../../components/states";
 import { auth } from "../../lib/auth-client";
+import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
-import { done, type Failure } from "../../lib/failure";
+import { done, Failure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
 import * as texts from "../../texts";
 import { AppCode } from "./app-code";
@@ -103,15 +104,16 @@ const isOurs = ({ code }: Failure) => /^[a-z_]+$/.test(code) && code !== "mfa_ve
 
 /** The ceremony of a key: for one that is new, the first one. */
 export function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void }) {
+  const begin = useCeremony();
   const { run, isBusy, failure } = useAction(async () => {
-    await done(auth.mfa.webauthn.authenticate({ factorId: factor.id }));
+    await done(auth.mfa.webauthn.authenticate({ factorId: factor.id, webauthn: { signal: begin() } }));
     onDone();
   });
   return (
     <div className="grid gap-4">
       {failure && (
         <Notice tone="danger" role="alert">
-          {isOurs(failure) ? errorText(failure, "mfa").text : texts.secondStep.keyNotUsed}
+          {errorText(isOurs(failure) ? failure : new Failure("key_not_used", ""), "mfa").text}
         </Notice>
       )}
       <p className="text-soft">
