@@ -80,10 +80,14 @@ function byLastUse(factors: Factor[]): Factor[] {
 function Choice({ factor, onChoose }: { factor: Factor; onChoose: () => void }) {
   const kind = kinds[factor.factor_type as keyof typeof kinds] ?? kinds.totp;
   return (
-    <Button variant="secondary" className="w-full justify-start" onClick={onChoose}>
-      <kind.icon aria-hidden className="size-4" />
-      {kind.text}
-      {factor.friendly_name && <span className="text-soft">{factor.friendly_name}</span>}
+    <Button variant="secondary" className="w-full justify-start gap-3 py-2.5 text-start" onClick={onChoose}>
+      <kind.icon aria-hidden className="size-4 shrink-0" />
+      <span className="grid min-w-0">
+        {kind.text}
+        {factor.friendly_name && (
+          <span className="text-sm font-normal wrap-anywhere text-soft">{factor.friendly_name}</span>
+        )}
+      </span>
     </Button>
   );
 }
