@@ -130,6 +130,31 @@ test("adding a passkey: each refusal is said", async () => {
   }
 });
 
+test("a passkey that cannot be renamed or removed stays as it is, and the dialog says why", async () => {
+  const { page } = await account.enter("/account/security");
+  await addAuthenticator(page);
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await says(page, "Passkey added.");
+  const dialog = page.getByRole("dialog");
+  const calls = { Rename: ["PATCH", "Save"], Remove: ["DELETE", "Remove"] };
+  const texts = {
+    webauthn_credential_not_found: "This passkey isn't registered here.",
+    over_request_rate_limit: "Too many attempts. Try again in a few minutes.",
+  };
+  for (const [action, [method, button]] of Object.entries(calls)) {
+    await page.getByRole("button", { name: new RegExp(`^${action} `) }).click();
+    for (const [code, text] of Object.entries(texts)) {
+      const release = await refuse(page, [method, /\/auth\/v1\/passkeys\/[^/]+$/], code);
+      await dialog.getByRole("button", { name: button, exact: true }).click();
+      await alerts(dialog, text);
+      assert.equal(await release(), 1);
+    }
+    await look(page, `passkey-${action.toLowerCase()}-refused`);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+  }
+  await page.getByRole("button", { name: /^Remove / }).waitFor();
+});
+
 test("adding a security key: each refusal is said in its place", async () => {
   const { page } = await account.enter("/account/security");
   await page.getByRole("button", { name: "Add a security key" }).click();
