@@ -6,6 +6,8 @@ use axum::{
     response::{Html, IntoResponse},
 };
 
+use plinth_session::escape_html;
+
 use crate::Platform;
 
 const PAGE: &str = include_str!("landing.html");
@@ -25,7 +27,7 @@ pub async fn landing_page(State(platform): State<Platform>) -> impl IntoResponse
         .replace("{state}", state)
         .replace("{state_text}", text)
         .replace("{version}", env!("CARGO_PKG_VERSION"))
-        .replace("{api_url}", &escape(&platform.endpoints().api_url));
+        .replace("{api_url}", &escape_html(&platform.endpoints().api_url));
     let headers = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::CACHE_CONTROL, "no-store"),
@@ -33,11 +35,4 @@ pub async fn landing_page(State(platform): State<Platform>) -> impl IntoResponse
         (header::REFERRER_POLICY, "no-referrer"),
     ];
     (headers, Html(page))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -16,8 +16,8 @@ pub(crate) async fn home(State(app): State<App>, session: Option<Session>) -> Re
 }
 
 /// `GET /private`: for users. Others are sent to the sign-in page and come back.
-pub(crate) async fn private(session: Session) -> Response {
-    pages::private(&session)
+pub(crate) async fn private(State(app): State<App>, session: Session) -> Response {
+    pages::private(&session, &app.settings)
 }
 
 #[derive(Deserialize)]

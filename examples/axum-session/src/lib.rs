@@ -38,6 +38,7 @@ pub fn app(settings: Settings, sessions: SessionLayer) -> Router {
         .route("/sign-in", get(sign_in::page).post(sign_in::with_password))
         .route("/sign-in/{provider}", post(sign_in::with_provider))
         .route("/browser.js", get(pages::script))
+        .route("/style.css", get(pages::style))
         .merge(auth_routes())
         .with_state(App { settings })
         .layer(sessions)

@@ -1,13 +1,28 @@
 //! The pages, as text.
 
 use axum::response::{Html, IntoResponse, Response};
-use plinth_session::Session;
+use plinth_session::{Session, escape_html};
 
 use crate::Settings;
 
-/// Scripts come from here and from where the published client is; nothing else runs.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action *; \
-    script-src 'self' https://esm.sh; connect-src *; base-uri 'none'; frame-ancestors 'none'";
+/// The providers that people may be sent to: browsers follow a form only to where it may lead.
+const PROVIDERS: &str = "https://github.com";
+
+/// Scripts come from here and from where the published client is, and talk to the project alone.
+fn policy(settings: &Settings) -> String {
+    let project = settings.project_origin();
+    format!(
+        "default-src 'none'; script-src 'self' https://esm.sh; style-src 'self'; \
+         connect-src {project}; form-action 'self' {project} {PROVIDERS}; base-uri 'none'; \
+         frame-ancestors 'none'"
+    )
+}
+
+/// `GET /style.css`
+pub(crate) async fn style() -> impl IntoResponse {
+    let style = include_str!("../assets/style.css");
+    ([("content-type", "text/css; charset=utf-8")], style)
+}
 
 /// `GET /browser.js`
 pub(crate) async fn script() -> impl IntoResponse {
@@ -22,7 +37,7 @@ pub(crate) fn home(session: Option<&Session>, settings: &Settings) -> Response {
             r#"<p>The server knows you as <b id="server">{}</b>.</p>
 <p><a href="/private">Your private page</a></p>
 <form method="post" action="/auth/sign-out"><button>Sign out on the server</button></form>"#,
-            escaped(
+            escape_html(
                 session
                     .claims()
                     .email()
@@ -37,6 +52,7 @@ pub(crate) fn home(session: Option<&Session>, settings: &Settings) -> Response {
     // A `<` could end the element that the text is in.
     let project = project.to_string().replace('<', "\\u003c");
     page(
+        settings,
         "Home",
         &format!(
             r#"{here}
@@ -50,13 +66,14 @@ pub(crate) fn home(session: Option<&Session>, settings: &Settings) -> Response {
 }
 
 /// The private page.
-pub(crate) fn private(session: &Session) -> Response {
+pub(crate) fn private(session: &Session, settings: &Settings) -> Response {
     // What the cookie says about the user is shown, and nothing is decided by it.
     let user = session.unverified_user();
     let bio = user
         .as_ref()
         .and_then(|user| user.user_metadata()?.get("bio")?.as_str());
     page(
+        settings,
         "Private",
         &format!(
             r#"<p>Only <b id="user">{}</b> can see this.</p>
@@ -66,19 +83,20 @@ pub(crate) fn private(session: &Session) -> Response {
 </form>
 <p><a href="/">Home</a></p>"#,
             session.user_id(),
-            escaped(bio.unwrap_or_default()),
+            escape_html(bio.unwrap_or_default()),
         ),
     )
 }
 
 /// The sign-in page, and why it did not work the last time.
-pub(crate) fn sign_in(next: &str, problem: Option<&str>) -> Response {
+pub(crate) fn sign_in(settings: &Settings, next: &str, problem: Option<&str>) -> Response {
     let problem = match problem {
-        Some(problem) => format!(r#"<p role="alert">{}</p>"#, escaped(problem)),
+        Some(problem) => format!(r#"<p role="alert">{}</p>"#, escape_html(problem)),
         None => String::new(),
     };
-    let next = escaped(next);
+    let next = escape_html(next);
     page(
+        settings,
         "Sign in",
         &format!(
             r#"{problem}
@@ -93,7 +111,7 @@ pub(crate) fn sign_in(next: &str, problem: Option<&str>) -> Response {
     )
 }
 
-fn page(title: &str, body: &str) -> Response {
+fn page(settings: &Settings, title: &str, body: &str) -> Response {
     let html = format!(
         r#"<!doctype html>
 <html lang="en">
@@ -101,11 +119,7 @@ fn page(title: &str, body: &str) -> Response {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; font: 1rem/1.6 system-ui, sans-serif; }}
-main {{ max-width: 32rem; margin: 12vh auto; padding: 0 1rem; }}
-input, button {{ font: inherit; padding: .4rem .8rem; }}
-</style>
+<link rel="stylesheet" href="/style.css">
 </head>
 <body>
 <main>
@@ -116,13 +130,10 @@ input, button {{ font: inherit; padding: .4rem .8rem; }}
 </html>
 "#
     );
-    ([("content-security-policy", POLICY)], Html(html)).into_response()
-}
-
-fn escaped(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&#39;")
+    let headers = [
+        ("content-security-policy", policy(settings)),
+        ("referrer-policy", "same-origin".to_owned()),
+        ("x-content-type-options", "nosniff".to_owned()),
+    ];
+    (headers, Html(html)).into_response()
 }

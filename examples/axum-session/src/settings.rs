@@ -38,4 +38,12 @@ impl Settings {
         }
         self
     }
+
+    /// Where the project is, without any path.
+    pub fn project_origin(&self) -> &str {
+        let url = self.project_url.trim();
+        let host = url.find("://").map_or(0, |at| at + 3);
+        let end = url[host..].find('/').map_or(url.len(), |at| host + at);
+        &url[..end]
+    }
 }

@@ -16,13 +16,13 @@ pub(crate) struct SignInPage {
 }
 
 /// `GET /sign-in`
-pub(crate) async fn page(Query(query): Query<SignInPage>) -> Response {
+pub(crate) async fn page(State(app): State<App>, Query(query): Query<SignInPage>) -> Response {
     let problem = query
         .error
         .as_ref()
         .map(|code| format!("That did not work ({code})."));
     let next = query.next.as_deref().unwrap_or("/private");
-    pages::sign_in(next, problem.as_deref())
+    pages::sign_in(&app.settings, next, problem.as_deref())
 }
 
 #[derive(Deserialize)]
@@ -34,6 +34,7 @@ pub(crate) struct Credentials {
 
 /// `POST /sign-in`: the SDK signs in, and its session goes into the cookies of the answer.
 pub(crate) async fn with_password(
+    State(app): State<App>,
     writer: SessionWriter,
     Form(credentials): Form<Credentials>,
 ) -> Response {
@@ -50,7 +51,7 @@ pub(crate) async fn with_password(
     match signed_in.await {
         // Whoever made the link to the sign-in page chose where it leads.
         Ok(_) => Redirect::to(checked_next(next, &[])).into_response(),
-        Err(error) => pages::sign_in(next, Some(&error.to_string())),
+        Err(error) => pages::sign_in(&app.settings, next, Some(&error.to_string())),
     }
 }
 
@@ -68,6 +69,6 @@ pub(crate) async fn with_provider(
     };
     match begun.await {
         Ok(start) => Redirect::to(&start.url).into_response(),
-        Err(error) => pages::sign_in("/private", Some(&error.to_string())),
+        Err(error) => pages::sign_in(&app.settings, "/private", Some(&error.to_string())),
     }
 }

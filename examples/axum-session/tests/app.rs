@@ -78,3 +78,37 @@ async fn forms_of_other_sites_are_refused() {
         assert!(body.contains("csrf_rejected"), "{path}");
     }
 }
+
+#[tokio::test]
+async fn pages_let_nothing_in_and_nothing_out_but_the_project() {
+    let settings = Settings {
+        project_url: "https://project.example/p/shop".to_owned(),
+        key: "sb_publishable_example".to_owned(),
+        public_url: "http://localhost:3000".to_owned(),
+        port: 3000,
+    };
+    let sessions = session_layer(&settings).unwrap();
+    for path in ["/", "/sign-in"] {
+        let app = app(settings.clone(), sessions.clone());
+        let response = app.oneshot(get(path)).await.unwrap();
+        let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+        assert_eq!(
+            header("content-security-policy"),
+            "default-src 'none'; script-src 'self' https://esm.sh; style-src 'self'; \
+             connect-src https://project.example; \
+             form-action 'self' https://project.example https://github.com; base-uri 'none'; \
+             frame-ancestors 'none'",
+            "{path}"
+        );
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        assert!(
+            !body.contains("style=") && !body.contains("<style"),
+            "{body}"
+        );
+    }
+    let (status, _, style) = send(get("/style.css")).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(style.contains("max-width"));
+}

@@ -8,40 +8,58 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
-import { alerts, field, heading, openAccount, signIn } from "../support/account.mjs";
+import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
 
-/** Where each has its script, and how its widget waits until it is asked. */
+/**
+ * Where each has its script, how its widget waits until it is asked and for nothing else, and what it
+ * calls when a puzzle or a token has waited too long.
+ */
 const providers = {
   turnstile: {
     script: "https://challenges.cloudflare.com/turnstile/v0/api.js",
-    widget: { execution: "execute", appearance: "interaction-only" },
+    widget: {
+      execution: "execute",
+      appearance: "interaction-only",
+      retry: "never",
+      "refresh-expired": "never",
+      "refresh-timeout": "never",
+    },
+    late: ["expired-callback", "timeout-callback"],
   },
-  hcaptcha: { script: "https://js.hcaptcha.com/1/api.js", widget: { size: "invisible" } },
+  hcaptcha: {
+    script: "https://js.hcaptcha.com/1/api.js",
+    widget: { size: "invisible" },
+    late: ["expired-callback", "chalexpired-callback"],
+  },
 };
 
 /** Hands out the token that the test wants next; each only once. */
 const scriptOf = (name) => `
   let count = 0;
   let options;
+  let shownAt;
   globalThis.widgets = [];
   globalThis.${name} = {
     render: (place, given) => {
       options = given;
+      shownAt = place;
       place.textContent = "a check";
-      const { sitekey, execution, appearance, size } = given;
-      widgets.push(JSON.stringify({ sitekey, execution, appearance, size }));
+      widgets.push(Object.fromEntries(Object.entries(given).filter(([, value]) => typeof value === "string")));
       return "widget " + widgets.length;
     },
     execute: () => {
-      if (globalThis.nextToken === "closed") options["close-callback"]();
-      else if (globalThis.nextToken === "broken") options["error-callback"]();
-      else options.callback((globalThis.nextToken ?? "good") + "-" + ++count);
+      const wanted = globalThis.nextToken ?? "good";
+      if (wanted === "closed") options["close-callback"]();
+      else if (wanted === "broken") globalThis.isHandled = options["error-callback"]("300030");
+      else if (wanted === "thrown") throw new Error("no widget");
+      else if (wanted.endsWith("-callback")) options[wanted]();
+      else if (wanted !== "never") options.callback(wanted + "-" + ++count);
     },
-    remove: () => {},
+    remove: () => (shownAt.textContent = ""),
   };
 `;
 
-for (const [name, { script, widget }] of Object.entries(providers)) {
+for (const [name, { script, widget, late }] of Object.entries(providers)) {
   describe(name, () => {
     let checker;
     let account;
@@ -59,6 +77,7 @@ for (const [name, { script, widget }] of Object.entries(providers)) {
         "auth.captcha.enabled": true,
         "auth.captcha.provider": name,
         "auth.captcha.secret": "for tests only",
+        "auth.passkey.enabled": true,
         "plinth.account.captcha_key": "public key",
         "plinth.auth.captcha.url": `http://127.0.0.1:${checker.address().port}/`,
       });
@@ -77,6 +96,7 @@ for (const [name, { script, widget }] of Object.entries(providers)) {
       return page;
     }
     const failed = "The check failed. Please try it again.";
+    const ranOut = "The check ran out of time. Please try it again.";
     const next = (page, token) => page.evaluate((wanted) => (globalThis.nextToken = wanted), token);
 
     test("each attempt brings a token of its own", async () => {
@@ -88,24 +108,78 @@ for (const [name, { script, widget }] of Object.entries(providers)) {
 
       await heading(page, "Profile");
       assert.deepEqual(tokens.slice(-2), ["good-1", "good-2"]);
-      const expected = JSON.stringify({ sitekey: "public key", ...widget });
+      const expected = { sitekey: "public key", ...widget };
       assert.deepEqual(await page.evaluate(() => globalThis.widgets), [expected, expected]);
     });
 
     test("a check that fails, breaks or is closed can be taken again", async () => {
       const page = await visit("/forgot-password");
       const send = page.getByRole("button", { name: "Send reset link" });
-      for (const token of ["bad", "broken", "closed"]) {
+      for (const token of ["bad", "broken", "closed", "thrown"]) {
         await next(page, token);
         await field(page, "E-mail").fill(`${token}@mail.dev`);
         await page.getByRole("alert").waitFor({ state: "detached" });
         await send.click();
         await alerts(page, failed);
         assert.equal(await field(page, "E-mail").inputValue(), `${token}@mail.dev`);
+        assert.equal(await page.getByText("a check", { exact: true }).count(), 0, token);
       }
+      assert.equal(await page.evaluate(() => globalThis.isHandled), true);
       await next(page, "good-later");
       await send.click();
       await heading(page, "Check your mail");
+    });
+
+    test("a check that waited too long is thrown away, and the next attempt asks for another", async () => {
+      const page = await visit("/forgot-password");
+      const send = page.getByRole("button", { name: "Send reset link" });
+      for (const [index, callback] of late.entries()) {
+        await next(page, callback);
+        await field(page, "E-mail").fill(`late${index}@mail.dev`);
+        await page.getByRole("alert").waitFor({ state: "detached" });
+        await send.click();
+        await alerts(page, ranOut);
+        if (index === 0) await look(page, `captcha-late-${name}`);
+        assert.equal(await page.getByText("a check", { exact: true }).count(), 0, callback);
+      }
+      await next(page, `good-after-${name}`);
+      await send.click();
+      await heading(page, "Check your mail");
+      assert.equal(await page.evaluate(() => globalThis.widgets.length), late.length + 1);
+      assert.equal(tokens.at(-1), `good-after-${name}-1`);
+    });
+
+    test("whoever starts something else is not kept waiting for the first check", async () => {
+      const who = await account.member();
+      const page = await visit("/sign-in");
+      await next(page, "never");
+      await page.getByRole("button", { name: "Use a passkey" }).click();
+      await says(page, "a check");
+      await next(page, `good-instead-${name}`);
+      await signIn(page, { ...who, password: "wrong" });
+      await alerts(page, "E-mail or password is wrong.");
+      await says(page, "No passkey was used.");
+      assert.ok(await page.getByRole("button", { name: "Use a passkey" }).isEnabled());
+      assert.equal(tokens.at(-1), `good-instead-${name}-1`);
+    });
+
+    test("a mail about a new address brings one, too", async () => {
+      const { email } = somebody("new");
+      const who = await account.member();
+      const page = await visit("/sign-in?next=/account/email");
+      await next(page, `good-in-${name}`);
+      await signIn(page, who);
+      await heading(page, "Change your e-mail");
+      await field(page, "New e-mail").fill(email);
+      await page.getByRole("button", { name: "Change e-mail" }).click();
+      await page.getByRole("heading", { name: "Confirm from both addresses" }).waitFor();
+      await next(page, "broken");
+      await page.getByRole("button", { name: "Send a new code" }).click();
+      await alerts(page, failed);
+      await next(page, `good-again-${name}`);
+      await page.getByRole("button", { name: "Send a new code" }).click();
+      await page.getByRole("button", { name: /in \d+ s/ }).waitFor();
+      assert.equal(tokens.at(-1), `good-again-${name}-2`);
     });
 
     test("everything that asks for a mail or an account brings one", async () => {

@@ -130,6 +130,31 @@ test("adding a passkey: each refusal is said", async () => {
   }
 });
 
+test("a passkey that cannot be renamed or removed stays as it is, and the dialog says why", async () => {
+  const { page } = await account.enter("/account/security");
+  await addAuthenticator(page);
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await says(page, "Passkey added.");
+  const dialog = page.getByRole("dialog");
+  const calls = { Rename: ["PATCH", "Save"], Remove: ["DELETE", "Remove"] };
+  const texts = {
+    webauthn_credential_not_found: "This passkey isn't registered here.",
+    over_request_rate_limit: "Too many attempts. Try again in a few minutes.",
+  };
+  for (const [action, [method, button]] of Object.entries(calls)) {
+    await page.getByRole("button", { name: new RegExp(`^${action} `) }).click();
+    for (const [code, text] of Object.entries(texts)) {
+      const release = await refuse(page, [method, /\/auth\/v1\/passkeys\/[^/]+$/], code);
+      await dialog.getByRole("button", { name: button, exact: true }).click();
+      await alerts(dialog, text);
+      assert.equal(await release(), 1);
+    }
+    await look(page, `passkey-${action.toLowerCase()}-refused`);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+  }
+  await page.getByRole("button", { name: /^Remove / }).waitFor();
+});
+
 test("adding a security key: each refusal is said in its place", async () => {
   const { page } = await account.enter("/account/security");
   await page.getByRole("button", { name: "Add a security key" }).click();
@@ -147,6 +172,48 @@ test("adding a security key: each refusal is said in its place", async () => {
   }
 });
 
+test("a key that is touched after its ceremony was given up does nothing", async () => {
+  const { page } = await account.enter("/account/security");
+  const keys = await addAuthenticator(page, "security key");
+  await keys.touch(false);
+  const open = page.getByRole("button", { name: "Add a security key" });
+  const dialog = page.getByRole("dialog", { name: "Add a security key" });
+  await open.click();
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await dialog.getByRole("button", { name: "Waiting for your key…" }).waitFor();
+  await look(page, "security-key-waiting");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Finish setting up Security key" }).waitFor();
+  await keys.touch(true);
+  await page.getByRole("button", { name: "Finish setting up Security key" }).waitFor();
+  assert.deepEqual(await keys.credentials(), []);
+
+  await open.click();
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await says(page, "Security key added.");
+  assert.equal((await keys.credentials()).length, 1);
+});
+
+test("of two ceremonies only the second goes on", async () => {
+  const { page } = await account.enter("/account/security");
+  const device = await addAuthenticator(page);
+  await device.touch(false);
+  const add = page.getByRole("button", { name: "Add a passkey" });
+  await add.click();
+  await page.getByRole("button", { name: "Waiting for your device…" }).waitFor();
+  const key = await addAuthenticator(page, "security key");
+  await key.touch(false);
+  await page.getByRole("button", { name: "Add a security key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
+  // The first one has ended, and says so behind the dialog.
+  await page.getByText("Nothing was changed.").waitFor();
+  await page.getByRole("button", { name: "Add a passkey", includeHidden: true }).waitFor();
+  await key.touch(true);
+  await device.touch(true);
+  await says(page, "Security key added.");
+  await says(page, "You have no passkey yet.");
+});
+
 test("a security key that nobody touched is tried again, or finished later", async () => {
   const { page } = await account.enter("/account/security");
   const open = page.getByRole("button", { name: "Add a security key" });
@@ -161,7 +228,7 @@ test("a security key that nobody touched is tried again, or finished later", asy
     };
   });
   await dialog.getByRole("button", { name: "Continue" }).click();
-  await alerts(page, "The passkey couldn't be verified.");
+  await alerts(page, "The security key wasn't used. Please try again.");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   const finish = page.getByRole("button", { name: "Finish setting up Security key" });
   await finish.waitFor();
@@ -179,7 +246,7 @@ test("a security key whose set-up was left is finished", async () => {
   });
   await page.getByRole("button", { name: "Add a security key" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
-  await alerts(page, "The passkey couldn't be verified.");
+  await alerts(page, "The security key wasn't used. Please try again.");
   await page.reload();
   await addAuthenticator(page, "security key");
   await page.getByRole("button", { name: "Finish setting up Security key" }).click();

@@ -105,6 +105,8 @@ test("a new address counts once both have confirmed it", async () => {
   const { who, page } = await account.enter("/account/email");
   const { email } = somebody("new");
   await heading(page, "Change your e-mail");
+  await field(page, "New e-mail").waitFor();
+  await look(page, "email");
   await field(page, "New e-mail").fill(email);
   await page.getByRole("button", { name: "Change e-mail" }).click();
   await page.getByRole("heading", { name: "Confirm from both addresses" }).waitFor();

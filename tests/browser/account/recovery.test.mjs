@@ -58,6 +58,38 @@ test("the code leads there, too, and the old password may stay", async () => {
   await heading(page, "Profile");
 });
 
+test("only the tab that used the link or the code goes on to choose a password", async () => {
+  const who = await account.member();
+  const asking = await account.visit("/forgot-password");
+  await ask(asking, who.email);
+  const { link } = await account.mail(who.email);
+  const waiting = await asking.context().newPage();
+  await waiting.goto(`${account.url}/sign-in`);
+  await heading(waiting, "Sign in");
+  const opened = await asking.context().newPage();
+  await opened.goto(link);
+  await opened.getByRole("button", { name: "Continue" }).click();
+  await heading(opened, "Choose a password");
+  for (const other of [asking, waiting]) {
+    await says(other, "You're signed in.");
+    await heading(other, "Profile");
+    await other.reload();
+    await heading(other, "Profile");
+  }
+  await opened.reload();
+  await heading(opened, "Choose a password");
+
+  const typing = await account.visit("/forgot-password");
+  const person = await account.member("eve");
+  await ask(typing, person.email);
+  const bystander = await typing.context().newPage();
+  await bystander.goto(`${account.url}/sign-in`);
+  await heading(bystander, "Sign in");
+  await field(typing, "Code from the mail").fill((await account.mail(person.email)).otp);
+  await heading(typing, "Choose a password");
+  await heading(bystander, "Profile");
+});
+
 test("the present password is no new one", async () => {
   const who = await account.member();
   const page = await account.visit("/forgot-password");

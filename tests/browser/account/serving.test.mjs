@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { cookiesOf, heading, look, openAccount, picture, says, signIn } from "../support/account.mjs";
+import { memberWithApp } from "../support/two-step.mjs";
 
 let account;
 before(async () => {
@@ -32,7 +33,7 @@ test("a page runs no script but its own, is framed by nobody and cached by nobod
   for (const [, attributes, text] of scripts) {
     assert.ok(attributes.includes("application/json") || text.trim() === "", text);
   }
-  assert.match(page, /<title>Harbour &amp; Sons &lt;b>/);
+  assert.match(page, /<title>Harbour &amp; Sons &lt;b&gt;</);
 });
 
 test("files are compressed, and kept for good", async () => {
@@ -60,6 +61,47 @@ test("guests see nothing of an account, not even for a moment", async () => {
   assert.equal(posted.status, 405);
 });
 
+test("whoever owes their second step sees nothing of an account either", async () => {
+  const who = await memberWithApp(account);
+  const half = await account.ask("/token?grant_type=password", who);
+  const as = (session) => ({
+    cookie: cookiesOf(session, account.url)
+      .map(({ name, value }) => `${name}=${value}`)
+      .join("; "),
+  });
+  const forged = { ...half, user: { ...half.user, factors: [] } };
+  for (const session of [half, forged]) {
+    // However somebody comes here, also by a link of another site.
+    for (const site of ["none", "cross-site"]) {
+      const headers = { ...as(session), "sec-fetch-site": site };
+      const response = await get("/account/sessions?x=1", headers);
+      assert.equal(response.status, 303);
+      assert.equal(response.headers.get("location"), "/sign-in/mfa?next=%2Faccount%2Fsessions%3Fx%3D1");
+    }
+  }
+  assert.equal((await get("/sign-in/mfa?next=%2Faccount", as(half))).status, 200);
+  assert.equal((await get("/account/sessions", as(who.session))).status, 200);
+  const simple = await account.ask("/token?grant_type=password", await account.member());
+  assert.equal((await get("/account/sessions", as(simple))).status, 200);
+
+  const guest = await get("/sign-in/mfa?next=%2Faccount%2Fsessions");
+  assert.equal(guest.status, 303);
+  assert.equal(guest.headers.get("location"), "/sign-in?next=%2Faccount%2Fsessions");
+});
+
+test("a session that was ended elsewhere opens no page", async () => {
+  const session = await account.ask("/token?grant_type=password", await account.member());
+  const { access_token: token } = session;
+  await fetch(`${account.url}/auth/v1/logout?scope=global`, {
+    method: "POST",
+    headers: { apikey: account.plinth.keys.publishable, authorization: `Bearer ${token}` },
+  });
+  const [{ name, value }] = cookiesOf(session, account.url);
+  const response = await get("/account", { cookie: `${name}=${value}` });
+  assert.equal(response.status, 303);
+  assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount");
+});
+
 test("every project has its own pages below its path, and its own session", async () => {
   const { ref } = account.plinth;
   const who = await account.member();
@@ -82,6 +124,11 @@ test("every project has its own pages below its path, and its own session", asyn
 test("without script the page says what it needs", async () => {
   const page = await account.visit("/sign-in", { javaScriptEnabled: false });
   await heading(page, "These pages need JavaScript");
+  await page.screenshot({ path: await picture("no-script") });
+  const box = await page.locator("main").boundingBox();
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.screenshot({ path: await picture("no-script-320") });
+  assert.ok(box.width <= 1280 && (await page.locator("main").boundingBox()).width <= 320);
 });
 
 test("the operator's colour and name are on the page", async () => {
@@ -138,4 +185,26 @@ test("operators have their pages at the console, with a session of their own", a
   const shown = await account.visit("/console");
   await heading(shown, "Sign in");
   assert.equal(new URL(shown.url()).pathname, "/console/sign-in");
+});
+
+test("nobody makes themselves an operator", async () => {
+  const page = await (await get("/console/sign-in")).text();
+  const { key, projectUrl } = JSON.parse(/id="plinth-account">([^<]*)</.exec(page)[1]);
+  const headers = { apikey: key, "content-type": "application/json" };
+  const settings = await (await fetch(`${projectUrl}/auth/v1/settings`, { headers })).json();
+  assert.equal(settings.disable_signup, true);
+  const answer = await fetch(`${projectUrl}/auth/v1/signup`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ email: "eve@mail.dev", password: "correct horse" }),
+  });
+  assert.equal(answer.status, 422);
+  assert.equal(answer.headers.get("x-sb-error-code"), "signup_disabled");
+
+  const shown = await account.visit("/console/sign-up");
+  await heading(shown, "Sign-ups are closed.");
+  await look(shown, "console-sign-up-closed");
+  await shown.getByRole("link", { name: "Sign in" }).click();
+  await heading(shown, "Sign in");
+  assert.equal(await shown.getByRole("link", { name: "Create an account" }).count(), 0);
 });

@@ -15,6 +15,12 @@ const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 /** Screenshots of every screen, for people to look at. Never part of the repository. */
 const pictures = process.env.PLINTH_SCREENSHOTS ?? join(tmpdir(), "plinth-screenshots");
 
+/** Where a picture is kept. */
+export async function picture(name) {
+  await mkdir(pictures, { recursive: true });
+  return join(pictures, `${name}.png`);
+}
+
 /** Pages that were built but are not in the program yet. */
 const webDir = process.env.PLINTH_TEST_WEB_DIR;
 
@@ -126,7 +132,7 @@ async function agentOf(browser) {
 }
 
 /** As the published client writes them. */
-function cookiesOf(session, url) {
+export function cookiesOf(session, url) {
   const value = `base64-${Buffer.from(JSON.stringify(session)).toString("base64url")}`;
   const chunks = value.match(/.{1,3180}/g);
   const name = (index) => `sb-localhost-auth-token${chunks.length === 1 ? "" : `.${index}`}`;
@@ -156,20 +162,25 @@ export const alerts = (page, text) => page.getByRole("alert").filter({ hasText: 
 /** Whether the focus is on something. */
 export const hasFocus = (locator) => locator.evaluate((element) => element === document.activeElement);
 
-/** Looks at a screen: accessible in light and dark, nothing cut off at 320 px, pictures kept. */
+/** What is left of a window of 1280 × 1024 when everything in it is larger. */
+const zooms = { "200 %": { width: 640, height: 512 }, "400 %": { width: 320, height: 256 } };
+
+/** Looks at a screen: accessible in light and dark, legible at 320 px and zoomed, pictures kept. */
 export async function look(page, name) {
-  await mkdir(pictures, { recursive: true });
   const before = page.viewportSize();
+  for (const [zoom, size] of Object.entries(zooms)) {
+    await page.setViewportSize(size);
+    await legible(page, `${name}, ${zoom}`);
+  }
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const width of [1280, 320]) {
       await page.setViewportSize({ width, height: width === 320 ? 640 : 800 });
-      await drawn(page);
-      await fits(page, `${name}, ${width} px`);
+      await legible(page, `${name}, ${width} px`);
       // What depends on the scheme are colours, whatever the width.
       const rules = colorScheme === "light" ? everything : width === 1280 ? colours : null;
       if (rules) await audit(page, rules, `${name}, ${colorScheme}, ${width} px`);
-      const path = join(pictures, `${name}-${colorScheme}-${width}.png`);
+      const path = await picture(`${name}-${colorScheme}-${width}`);
       await page.screenshot({ path, fullPage: true });
     }
   }
@@ -200,10 +211,23 @@ async function audit(page, runOnly, where) {
   assert.deepEqual(told, [], where);
 }
 
-async function fits(page, where) {
-  const overflow = await page.evaluate(() => {
+/** A screen does not scroll sideways, cuts no words off, and every control can be brought into sight. */
+export async function legible(page, where) {
+  await drawn(page);
+  const cut = await page.evaluate(() => {
+    const isCut = (element) => {
+      const { overflowX, clip, clipPath } = getComputedStyle(element);
+      const isHidden = clip !== "auto" || clipPath !== "none" || element.clientWidth <= 1;
+      return overflowX === "hidden" && !isHidden && element.scrollWidth > element.clientWidth;
+    };
     const { scrollWidth, clientWidth } = document.documentElement;
-    return scrollWidth - clientWidth;
+    return [...document.querySelectorAll("main *, dialog, dialog *")]
+      .filter(isCut)
+      .map((element) => element.outerHTML)
+      .concat(scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px too wide`] : []);
   });
-  assert.ok(overflow <= 0, `${where}: ${overflow} px too wide`);
+  assert.deepEqual(cut, [], where);
+  const hasDialog = (await page.locator("dialog[open]").count()) > 0;
+  const controls = page.locator(`${hasDialog ? "dialog[open]" : "main"} button:enabled`);
+  if ((await controls.count()) > 0) await controls.last().click({ trial: true, timeout: 5000 });
 }

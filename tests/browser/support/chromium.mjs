@@ -19,7 +19,7 @@ const args = [
 
 export const launchBrowser = () => chromium.launch({ executablePath, args });
 
-/** A device that keeps keys, with somebody who touches it whenever it asks. */
+/** A device that keeps keys, with somebody who touches it whenever it asks, until they look away. */
 export async function addAuthenticator(tab, kind = "passkeys") {
   const isPlatform = kind === "passkeys";
   const cdp = await tab.context().newCDPSession(tab);
@@ -36,6 +36,7 @@ export async function addAuthenticator(tab, kind = "passkeys") {
   });
   return {
     credentials: async () => (await cdp.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+    touch: (enabled) => cdp.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }),
     remove: () => cdp.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId }),
   };
 }

@@ -26,7 +26,7 @@ export function Guest({ children }: Props) {
     if (!session || session.user.is_anonymous) return;
     if (isRecovering(session)) return go.replace("/reset-password");
     if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
-    if (sessionEvent() === "SIGNED_IN") toast(texts.guestFrame.signedIn);
+    if (["SIGNED_IN", "PASSWORD_RECOVERY"].includes(sessionEvent())) toast(texts.guestFrame.signedIn);
     go.onwards();
     // Once per session, whatever else changes meanwhile.
     // oxlint-disable-next-line react/exhaustive-deps

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
 
+import { CaptchaPlace } from "../components/captcha-place";
 import { PageHeading } from "../components/page-heading";
 import { LoadError, Skeleton } from "../components/states";
-import { captchaId } from "../lib/captcha";
 import { settings } from "../lib/settings";
 import { usePageTitle } from "../lib/use-page-title";
 import * as texts from "../texts";
@@ -28,8 +28,10 @@ export function GuestPage({ title, lead, hasError = false, takesFocus, foot, chi
           <PageHeading takesFocus={takesFocus}>{title}</PageHeading>
           {lead && <div className="text-soft">{lead}</div>}
         </div>
-        <div className="grid gap-5">{children}</div>
-        {settings.captcha && <div id={captchaId} className="mt-5 empty:hidden" />}
+        <div className="grid gap-5">
+          {children}
+          <CaptchaPlace />
+        </div>
       </div>
       {foot && <div className="mt-6 text-center text-sm text-soft">{foot}</div>}
     </Frame>

@@ -2,7 +2,7 @@
 
 import { createBrowserClient } from "@supabase/ssr";
 
-import { noteResponse } from "./failure";
+import { noteRefusal } from "./failure";
 import { settings } from "./settings";
 
 export const auth = createBrowserClient(settings.projectUrl, settings.key, {
@@ -13,7 +13,7 @@ export const auth = createBrowserClient(settings.projectUrl, settings.key, {
   global: {
     fetch: async (input, init) => {
       const response = await fetch(input, init);
-      noteResponse(response);
+      await noteRefusal(response);
       return response;
     },
   },

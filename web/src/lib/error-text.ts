@@ -48,7 +48,6 @@ const spots: Spots = {
   reauthentication_not_valid: field("code"),
   reauth_nonce_missing: field("code"),
   otp_expired: field("code"),
-  captcha_failed: field("captcha"),
   user_banned: page,
 
   user_not_found: signedOut,

@@ -4,7 +4,7 @@ type Details = { retryAfter: number | null; requestId: string | null };
 
 const noDetails: Details = { retryAfter: null, requestId: null };
 
-/** Why a call failed. `code` is the server's, or one of ours: `offline`, `server_error`. */
+/** Why a call failed. `code` is the server's, or one of ours, such as `offline`. */
 export class Failure extends Error {
   readonly code: string;
   readonly reasons: readonly string[];
@@ -19,16 +19,39 @@ export class Failure extends Error {
   }
 }
 
-let last = noDetails;
+/** Errors of the client do not carry headers, so those of refusals wait here until their error is told. */
+const refusals = new Map<string, Details>();
 
-/** Errors of the client do not carry headers, so those of the last refusal are kept here. */
-export function noteResponse(response: Response) {
+/** Which refusal an error is about. Those of a server in trouble come without a code. */
+const keyOf = (status: number, code: string) => (status >= 500 ? `${status}` : `${status} ${code}`);
+
+type Body = { code?: unknown; error_code?: unknown } | null;
+
+/** Keeps what the headers of a refusal say; to be called before the client sees the response. */
+export async function noteRefusal(response: Response): Promise<void> {
   if (response.ok) return;
-  const seconds = Number(response.headers.get("retry-after"));
-  last = {
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => null)) as Body;
+  const code = [body?.code, body?.error_code].find((value) => typeof value === "string");
+  refusals.set(keyOf(response.status, code ?? ""), detailsOf(response));
+}
+
+export function detailsOf({ headers }: Response): Details {
+  const seconds = Number(headers.get("retry-after"));
+  return {
     retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
-    requestId: response.headers.get("x-request-id"),
+    requestId: headers.get("x-request-id"),
   };
+}
+
+/** Once: the next error with the same code may be about another answer, or about none. */
+function takeDetails(status: number, code: string): Details {
+  const key = keyOf(status, code);
+  const details = refusals.get(key) ?? noDetails;
+  refusals.delete(key);
+  return details;
 }
 
 type Answer = { data: unknown; error: unknown };
@@ -65,9 +88,10 @@ export function toFailure(error: unknown): Failure {
     reasons?: string[];
   };
   const text = message ?? String(error);
+  const details = status ? takeDetails(status, code ?? "") : noDetails;
   if (name === "AuthRetryableFetchError")
-    return new Failure(status ? "server_error" : "offline", text, [], last);
+    return new Failure(status ? "server_error" : "offline", text, [], details);
   if (name === "AuthSessionMissingError") return new Failure("session_not_found", text);
   if (name === "TypeError" && /fetch|network/i.test(text)) return new Failure("offline", text);
-  return new Failure(code || name || "unknown", text, reasons ?? [], last);
+  return new Failure(code || name || "unknown", text, reasons ?? [], details);
 }

@@ -1,7 +1,7 @@
 // Plinth's own additions to the auth service, which the published client has no calls for.
 
 import { auth } from "./auth-client";
-import { Failure, noteResponse, toFailure } from "./failure";
+import { detailsOf, Failure } from "./failure";
 import { settings } from "./settings";
 
 type Options = { method?: string; body?: unknown; signal?: AbortSignal };
@@ -39,12 +39,11 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     throw new Failure("offline", (error as Error).message);
   }
   if (response.ok) return response;
-  noteResponse(response);
   const body = (await response.json().catch(() => ({}))) as {
     code?: string;
     error_code?: string;
     message?: string;
   };
-  if (response.status >= 500) throw new Failure("server_error", body.message ?? "");
-  throw toFailure({ code: body.code ?? body.error_code, message: body.message ?? "" });
+  const code = response.status >= 500 ? "server_error" : (body.code ?? body.error_code ?? "unknown");
+  throw new Failure(code, body.message ?? "", [], detailsOf(response));
 }

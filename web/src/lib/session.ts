@@ -13,7 +13,7 @@ const listeners = new Set<() => void>();
 auth.onAuthStateChange((event, session) => {
   current = session;
   lastEvent = event;
-  if (event === "PASSWORD_RECOVERY" && session) startRecovery(session.user.id);
+  if (event === "PASSWORD_RECOVERY" && session && isUsingReset) startRecovery(session.user.id);
   if (event === "SIGNED_OUT") endRecovery();
   for (const listener of listeners) listener();
 });
@@ -47,7 +47,20 @@ export function needsSecondStep(session: Session): boolean {
 }
 
 // A session that came from a reset link stays on the page that sets the password, also after a reload.
+// That is true of the tab which used the link; all others hear of the session as of any other.
 const recoveryKey = "plinth-recovery";
+
+let isUsingReset = false;
+
+/** Uses a link or a code of a reset: this tab goes on to choose a password. */
+export async function usingReset<T>(call: () => Promise<T>): Promise<T> {
+  isUsingReset = true;
+  try {
+    return await call();
+  } finally {
+    isUsingReset = false;
+  }
+}
 
 export const isRecovering = (session: Session | null | undefined) =>
   !!session && sessionStorage.getItem(recoveryKey) === session.user.id;

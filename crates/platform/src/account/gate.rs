@@ -16,11 +16,11 @@ use http::{HeaderMap, HeaderValue, Request, Uri, header};
 use http_body_util::Full;
 use moka::sync::Cache;
 use plinth_client::{
-    Clock, Http, SystemClock,
-    auth::{JwksCache, KeySet},
+    AuthError, Clock, Factor, Http, ProjectUrl, SystemClock,
+    auth::{AuthApi, JwksCache, KeySet},
 };
 use plinth_project::{ClientAddress, Credentials, Project, ProjectRef, PublicUrl, RequestId};
-use plinth_session::{ConfigError, SessionLayer, SessionState, cookie::Cookies};
+use plinth_session::{ConfigError, Session, SessionLayer, SessionState, cookie::Cookies};
 use tower::Service;
 
 use super::page::Site;
@@ -38,6 +38,8 @@ const AUTH: &str = "/auth/v1";
 pub(super) enum Visitor {
     /// Nobody is signed in, or whoever was is not any more.
     Guest,
+    /// A user who has a second factor and has not shown it.
+    HalfWay,
     /// Somebody with cookies of a session that has not ended. Nearly always a user. Also whoever
     /// cannot be judged here (another role than the usual one, the database is away), and whoever
     /// has made up a cookie: the sign-in page sees the same cookies and would send them back here,
@@ -60,27 +62,27 @@ impl Gate {
         }
     }
 
-    /// The layer for one request to the pages of a project.
-    pub(super) fn layer(
+    /// What looks at one request to the pages of a project.
+    pub(super) fn keeper(
         &self,
         project: &Project,
         site: &Site,
         key: &str,
         asked: &Request<Body>,
-    ) -> Result<SessionLayer, ConfigError> {
+    ) -> Result<Keeper, ConfigError> {
         let reference = project.reference().clone();
         let keys = project.keys();
         let keys = self.keys.get_with(reference, || at_hand(&keys.keyset));
         let known = asked.extensions();
-        let auth = AuthInside {
+        let http = Http::with_service(AuthInside {
             auth: self.auth.clone(),
             project: project.clone(),
             public_url: known.get().cloned(),
             client: known.get().copied(),
             id: known.get().cloned(),
             user_agent: asked.headers().get(header::USER_AGENT).cloned(),
-        };
-        SessionLayer::builder(site.project_url.as_str(), key)
+        });
+        let layer = SessionLayer::builder(site.project_url.as_str(), key)
             .cookie_name(site.storage_key.as_str())
             .public_url(site.project_url.as_str())
             // A project may be known by several addresses; its keys are its own.
@@ -88,8 +90,16 @@ impl Gate {
             // The page itself writes the same cookies to the same browser.
             .allow_insecure(true)
             .jwks(keys)
-            .http(Http::with_service(auth))
-            .build()
+            .http(http.clone())
+            .build()?;
+        let api = ProjectUrl::parse(&site.project_url)
+            .ok()
+            .map(|url| AuthApi::new(&url, key, http));
+        Ok(Keeper {
+            layer,
+            api,
+            storage_key: site.storage_key.clone(),
+        })
     }
 }
 
@@ -102,8 +112,36 @@ fn at_hand(keys: &plinth_token::KeySet) -> Arc<JwksCache> {
     ))
 }
 
-/// What the layer found out. It has taken cookies of sessions that have ended out of the request.
-pub(super) fn visitor(state: &SessionState, storage_key: &str, headers: &HeaderMap) -> Visitor {
+/// Looks at one request.
+#[derive(Clone)]
+pub(super) struct Keeper {
+    pub(super) layer: SessionLayer,
+    api: Option<AuthApi>,
+    storage_key: String,
+}
+
+impl Keeper {
+    /// Who asks, by what the layer found out and what the auth service knows of them.
+    pub(super) async fn visitor(&self, state: &SessionState, headers: &HeaderMap) -> Visitor {
+        match (state.session(), &self.api) {
+            (Some(session), Some(api)) if !session.is_aal2() => first_step_only(session, api).await,
+            _ => visitor(state, &self.storage_key, headers),
+        }
+    }
+}
+
+/// Whether somebody with one step behind them has another before them. The cookie says which
+/// factors there are, but the cookie is theirs.
+async fn first_step_only(session: &Session, api: &AuthApi) -> Visitor {
+    match api.user(session.access_token().expose()).await {
+        Ok(user) if user.factors().iter().any(Factor::is_verified) => Visitor::HalfWay,
+        Err(AuthError::SessionMissing) => Visitor::Guest,
+        Ok(_) | Err(_) => Visitor::Holder,
+    }
+}
+
+/// By the cookies alone. The layer has taken cookies of sessions that have ended out of the request.
+fn visitor(state: &SessionState, storage_key: &str, headers: &HeaderMap) -> Visitor {
     let has_cookies = || {
         let mut lines = headers.get_all(header::COOKIE).iter();
         lines.any(|line| {

@@ -19,12 +19,12 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 use plinth_project::{CONSOLE, NotServed, Project, ProjectKind, PublicUrl};
-use plinth_session::{SessionLayer, SessionState};
+use plinth_session::SessionState;
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Platform;
 use config::AccountConfig;
-use gate::{Gate, Visitor};
+use gate::{Gate, Keeper, Visitor};
 use page::{PageKind, Site};
 
 pub use assets::Assets;
@@ -102,10 +102,10 @@ async fn answer(
     match kind.unwrap_or(PageKind::Root) {
         PageKind::Root => see_other(&format!("{}/account", page.site.mount)),
         PageKind::Open => page.show().await,
-        PageKind::User => {
+        kind @ (PageKind::SecondStep | PageKind::User) => {
             let (site, key) = (&page.site, &page.key);
-            match account.gate.layer(&project, site, key, &request) {
-                Ok(layer) => page.show_to_user(layer, original, request).await,
+            match account.gate.keeper(&project, site, key, &request) {
+                Ok(keeper) => page.show_to_user(kind, keeper, original, request).await,
                 Err(error) => {
                     tracing::error!("sessions cannot be looked at: {error}");
                     StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -132,21 +132,35 @@ impl Page {
         }
     }
 
-    /// The one place that decides who is led to the sign-in page. Cookies that had to be refreshed or removed
-    /// go with the answer, whichever it is.
-    async fn show_to_user(self, layer: SessionLayer, original: Uri, request: Request) -> Response {
+    /// The one place that decides who is led to the sign-in page. Cookies that had to be refreshed
+    /// or removed go with the answer, whichever it is.
+    async fn show_to_user(
+        self,
+        kind: PageKind,
+        keeper: Keeper,
+        original: Uri,
+        request: Request,
+    ) -> Response {
+        let layer = keeper.layer.clone();
         let inner = service_fn(move |request: Request| {
-            let (page, original) = (self.clone(), original.clone());
+            let (page, keeper, original) = (self.clone(), keeper.clone(), original.clone());
             async move {
                 let (mut parts, _) = request.into_parts();
                 let state = match SessionState::from_request_parts(&mut parts, &()).await {
                     Ok(state) => state,
                     Err(rejection) => return Ok::<_, Infallible>(rejection.into_response()),
                 };
-                let visitor = gate::visitor(&state, &page.site.storage_key, &parts.headers);
-                Ok(match visitor {
-                    Visitor::Guest => see_other(&sign_in(&page.site.mount, &original)),
-                    Visitor::Holder => page.show().await,
+                let visitor = keeper.visitor(&state, &parts.headers).await;
+                let mount = &page.site.mount;
+                Ok(match (visitor, kind) {
+                    (Visitor::Guest, PageKind::SecondStep) => {
+                        see_other(&first_step(mount, &original))
+                    }
+                    (Visitor::Guest, _) => see_other(&lead_to(mount, "/sign-in", &original)),
+                    (Visitor::HalfWay, PageKind::User) => {
+                        see_other(&lead_to(mount, "/sign-in/mfa", &original))
+                    }
+                    (Visitor::HalfWay | Visitor::Holder, _) => page.show().await,
                 })
             }
         });
@@ -157,13 +171,19 @@ impl Page {
     }
 }
 
-/// The sign-in page, which leads back to where somebody wanted to go.
-fn sign_in(mount: &str, original: &Uri) -> String {
+/// The step that is missing, which leads back to where somebody wanted to go.
+fn lead_to(mount: &str, step: &str, original: &Uri) -> String {
     let target = original
         .path_and_query()
         .map_or("/", |target| target.as_str());
     let next: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
-    format!("{mount}/sign-in?next={next}")
+    format!("{mount}{step}?next={next}")
+}
+
+/// The sign-in page instead of the second step, with what that was asked for.
+fn first_step(mount: &str, original: &Uri) -> String {
+    let query = original.query().map(|query| format!("?{query}"));
+    format!("{mount}/sign-in{}", query.unwrap_or_default())
 }
 
 fn see_other(target: &str) -> Response {
@@ -206,11 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn guests_are_led_to_the_sign_in_page_and_back() {
+    fn people_are_led_to_the_missing_step_and_back() {
         let at = Uri::from_static("/p/x/account/sessions?a=b&c");
         assert_eq!(
-            sign_in("/p/x", &at),
+            lead_to("/p/x", "/sign-in", &at),
             "/p/x/sign-in?next=%2Fp%2Fx%2Faccount%2Fsessions%3Fa%3Db%26c"
+        );
+        let at = Uri::from_static("/sign-in/mfa?next=%2Fshop");
+        assert_eq!(first_step("", &at), "/sign-in?next=%2Fshop");
+        assert_eq!(
+            first_step("", &Uri::from_static("/sign-in/mfa")),
+            "/sign-in"
         );
     }
 }

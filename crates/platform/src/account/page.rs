@@ -3,6 +3,7 @@
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use plinth_project::{Project, ProjectKind, PublicUrl, account_pages_url};
+use plinth_session::escape_html;
 use serde::Serialize;
 use url::Url;
 
@@ -20,6 +21,8 @@ pub(super) enum PageKind {
     Root,
     /// Everybody: sign-in, links of mails, farewells.
     Open,
+    /// Those who are signed in, all but their second step.
+    SecondStep,
     /// Those who are signed in.
     User,
 }
@@ -32,6 +35,7 @@ impl PageKind {
         match first {
             "" if path.is_empty() => Some(Self::Root),
             "account" => Some(Self::User),
+            "sign-in" if path == "sign-in/mfa" => Some(Self::SecondStep),
             "sign-in" | "sign-up" | "forgot-password" => Some(Self::Open),
             "confirm" | "callback" | "reset-password" | "signed-out" | "goodbye" => {
                 (path == first).then_some(Self::Open)
@@ -120,7 +124,7 @@ pub(super) fn render(template: &str, config: &AccountConfig, site: &Site, key: &
         .replace(FILES, &format!("\"{}/_account/assets/", site.mount))
         .replace(
             "<title>Account</title>",
-            &format!("<title>{}</title>", escape(&config.title)),
+            &format!("<title>{}</title>", escape_html(&config.title)),
         )
         .replacen(SETTINGS, &format!("{SETTINGS}{json}"), 1);
     (headers(&policy(config, site)), Html(page)).into_response()
@@ -186,10 +190,6 @@ pub(super) fn not_built() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, headers(policy), Html(PAGE)).into_response()
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
-}
-
 #[cfg(test)]
 mod tests {
     use axum::body::to_bytes;
@@ -229,7 +229,10 @@ mod tests {
             page.contains("src=\"/p/x/login/_account/assets/a.js\""),
             "{page}"
         );
-        assert!(page.contains("<title>&lt;/script>&lt;b></title>"), "{page}");
+        assert!(
+            page.contains("<title>&lt;/script&gt;&lt;b&gt;</title>"),
+            "{page}"
+        );
         let (_, rest) = page.split_once(SETTINGS).expect("the element");
         let (json, _) = rest.split_once("</script>").expect("its end");
         let settings: serde_json::Value = serde_json::from_str(json).expect("JSON");
@@ -331,6 +334,7 @@ mod tests {
         check("/confirm", Some(PageKind::Open));
         check("/confirm/x", None);
         check("/sign-up/check-email", Some(PageKind::Open));
+        check("/sign-in/mfa", Some(PageKind::SecondStep));
         check("/account", Some(PageKind::User));
         check("/account/identities", Some(PageKind::User));
         check("/accounts", None);

@@ -307,9 +307,17 @@ pub(super) fn registry(
 
 /// The folder and the environment speak for the default project alone.
 fn settings_for(loader: &Loader, record: &ProjectRecord) -> Result<Settings, LoadError> {
+    let mut stored = record.settings.clone();
     let loader = match record.kind {
         ProjectKind::Default => loader.clone(),
-        ProjectKind::Platform | ProjectKind::Ordinary => Loader::new(),
+        ProjectKind::Ordinary => Loader::new(),
+        ProjectKind::Platform => {
+            // Operators are invited; nobody makes themselves one (console contract N20, N174).
+            stored
+                .entry("auth.enable_signup")
+                .or_insert_with(|| false.into());
+            Loader::new()
+        }
     };
-    Ok(loader.stored(record.settings.clone()).load()?.settings)
+    Ok(loader.stored(stored).load()?.settings)
 }

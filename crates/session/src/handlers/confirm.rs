@@ -10,6 +10,7 @@ use url::form_urlencoded;
 
 use super::{Failure, go_on};
 use crate::context::Context;
+use crate::html::escape_html;
 use crate::writer::SessionWriter;
 
 /// What a link of a mail carries, and the form hands on.
@@ -114,7 +115,7 @@ fn page(link: &Link) -> String {
     let field = |name: &str, value: &str| {
         format!(
             r#"<input type="hidden" name="{name}" value="{}">"#,
-            escaped(value)
+            escape_html(value)
         )
     };
     let next = link
@@ -150,21 +151,6 @@ button {{ font: inherit; padding: .6rem 1.6rem; min-height: 2.75rem; cursor: poi
         field("token_hash", &link.token_hash),
         field("type", &link.kind),
     )
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            char => escaped.push(char),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

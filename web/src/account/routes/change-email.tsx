@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { Button } from "../../components/button";
+import { CaptchaPlace } from "../../components/captcha-place";
 import { Card } from "../../components/card";
 import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
@@ -13,6 +14,7 @@ import { toast } from "../../components/toast";
 import { CodeForm } from "../../features/code/code-form";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
 import { useGo } from "../../lib/navigation";
 import { pageUrl, settings } from "../../lib/settings";
@@ -106,9 +108,10 @@ function Pending({ current, pending }: PendingProps) {
         label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
         submitLabel={texts.changeEmail.confirm}
-        onResend={() =>
-          done(auth.resend({ type: "email_change", email: pending, options: { emailRedirectTo } }))
-        }
+        onResend={async () => {
+          const options = { emailRedirectTo, ...(await captchaOption()) };
+          return done(auth.resend({ type: "email_change", email: pending, options }));
+        }}
         onVerify={async (token) => {
           const { session } = await done(auth.verifyOtp({ type: "email_change", email: pending, token }));
           if (!session) return setHalfDone(true);
@@ -117,6 +120,7 @@ function Pending({ current, pending }: PendingProps) {
           go.to("/account");
         }}
       />
+      <CaptchaPlace />
     </Card>
   );
 }

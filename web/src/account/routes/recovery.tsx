@@ -14,7 +14,7 @@ import { done } from "../../lib/failure";
 import { takeDestination } from "../../lib/leaving";
 import { carried, useGo } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
-import { endRecovery, isRecovering, needsSecondStep, useSession } from "../../lib/session";
+import { endRecovery, isRecovering, needsSecondStep, useSession, usingReset } from "../../lib/session";
 import { pageUrl, settings } from "../../lib/settings";
 import { signOut } from "../../lib/sign-out";
 import { useAction } from "../../lib/use-action";
@@ -101,7 +101,9 @@ function SentPage() {
         length={settings.email.codeLength}
         onResend={() => sendReset(email)}
         // The event of a recovery takes the page along (lib/session.ts).
-        onVerify={async (token) => void (await done(auth.verifyOtp({ type: "recovery", email, token })))}
+        onVerify={async (token) =>
+          void (await usingReset(() => done(auth.verifyOtp({ type: "recovery", email, token }))))
+        }
       />
     </GuestPage>
   );

@@ -38,7 +38,9 @@ function Page({ methods }: { methods: Methods }) {
       {words}
     </TextLink>
   ));
-  if (methods.disable_signup) return <GuestPage title={texts.signUp.closed} foot={signIn} />;
+  if (methods.disable_signup) {
+    return <GuestPage title={texts.signUp.closed} lead={texts.signUp.closedLead} foot={signIn} />;
+  }
 
   return (
     <GuestPage

@@ -5,6 +5,7 @@ import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
+import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
 import { carried } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
@@ -30,8 +31,8 @@ function Page() {
     checks: { email: checkEmail },
     submit: async ({ email }) => {
       const domain = email.trim().split("@")[1] ?? "";
-      const redirectTo = pageUrl(keepNext("/callback", search));
-      const { url } = await done(auth.signInWithSSO({ domain, options: { redirectTo } }));
+      const options = { redirectTo: pageUrl(keepNext("/callback", search)), ...(await captchaOption()) };
+      const { url } = await done(auth.signInWithSSO({ domain, options }));
       if (url) window.location.assign(url);
     },
   });

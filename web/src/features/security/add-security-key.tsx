@@ -7,6 +7,7 @@ import { TextField } from "../../components/field";
 import { Form } from "../../components/form";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
+import { useCeremony } from "../../lib/ceremony";
 import { done, Failure, toFailure } from "../../lib/failure";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
@@ -31,32 +32,33 @@ export function AddSecurityKey({ guarded }: { guarded: Guarded }) {
   );
 }
 
-async function register(friendlyName: string, isSecond = false): Promise<void> {
+async function register(friendlyName: string, signal: AbortSignal, isSecond = false): Promise<void> {
   try {
-    await done(auth.mfa.webauthn.register({ friendlyName }));
+    await done(auth.mfa.webauthn.register({ friendlyName, webauthn: { signal } }));
   } catch (error) {
     const failure = toFailure(error);
     // The client has just removed what an attempt that nobody finished left under this name.
-    if (failure.code === "mfa_factor_name_conflict" && !isSecond) return register(friendlyName, true);
+    if (failure.code === "mfa_factor_name_conflict" && !isSecond) return register(friendlyName, signal, true);
     throw failure;
   }
 }
 
 function NameForm({ guarded, onClose }: { guarded: Guarded; onClose: () => void }) {
   const cache = useQueryClient();
+  const begin = useCeremony();
   const form = useForm({
     values: { name: texts.secondStep.kinds.webauthn },
     checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
       try {
-        await guarded(() => register(name.trim()));
+        await guarded(() => register(name.trim(), begin()));
       } catch (error) {
         const failure = toFailure(error);
         // What was begun is among the unfinished ones.
         void cache.invalidateQueries(userQuery);
         // Other codes are the browser's, about a ceremony that did not happen.
         const isOurs = /^[a-z_]+$/.test(failure.code) && failure.code !== "mfa_verification_failed";
-        throw isOurs ? failure : new Failure("webauthn_verification_failed", failure.message);
+        throw isOurs ? failure : new Failure("key_not_used", failure.message);
       }
       await cache.invalidateQueries(userQuery);
       toast(texts.security.keyAdded);

@@ -14,6 +14,7 @@ import { LoadError, Skeleton } from "../../components/states";
 import { Time } from "../../components/time";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
+import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
 import { done, Failure, settle, toFailure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
@@ -31,9 +32,10 @@ type Guarded = <T>(call: () => Promise<T>) => Promise<T>;
 export function Passkeys({ guarded }: { guarded: Guarded }) {
   const passkeys = useQuery(passkeysQuery);
   const cache = useQueryClient();
+  const begin = useCeremony();
   const add = useAction(async () => {
     try {
-      await guarded(() => done(auth.registerPasskey()));
+      await guarded(() => done(auth.registerPasskey({ options: { signal: begin() } })));
     } catch (error) {
       throw explain(toFailure(error));
     }

@@ -6,6 +6,7 @@ import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
+import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
 import { done, type Failure, toFailure } from "../../lib/failure";
 import { lastMethod, rememberMethod } from "../../lib/last-method";
@@ -16,26 +17,30 @@ export const supportsPasskeys = () => typeof window !== "undefined" && "PublicKe
 
 /** Nobody chose a passkey, or another ceremony took its place. */
 const isAbort = ({ code, message }: Failure) =>
+  code === "cancelled" ||
   /NotAllowedError|AbortError|ERROR_CEREMONY_ABORTED/.test(`${code} ${message}`) ||
   /not allowed|timed out|abort|cancel/i.test(message);
 
 async function signIn(
+  begin: () => AbortSignal,
   options: { mediation?: CredentialMediationRequirement } = {},
   isSecond = false,
 ): Promise<void> {
   try {
-    await done(auth.signInWithPasskey({ options: { ...options, ...(await captchaOption()) } }));
+    const captcha = await captchaOption();
+    await done(auth.signInWithPasskey({ options: { ...options, ...captcha, signal: begin() } }));
     rememberMethod("passkey");
   } catch (error) {
     const failure = toFailure(error);
     // The challenge may have waited too long for somebody to decide: once, a new one is made.
-    if (failure.code === "webauthn_challenge_expired" && !isSecond) return signIn(options, true);
+    if (failure.code === "webauthn_challenge_expired" && !isSecond) return signIn(begin, options, true);
     throw failure;
   }
 }
 
 /** A button for passkeys; the browser also offers them in the field of the address. */
 export function PasskeyButton({ onBanned }: { onBanned: () => void }) {
+  const begin = useCeremony();
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState<{ tone: "info" | "danger"; text: string } | null>(null);
 
@@ -51,7 +56,7 @@ export function PasskeyButton({ onBanned }: { onBanned: () => void }) {
       if (settings.captcha) return;
       const isOffered = await PublicKeyCredential.isConditionalMediationAvailable?.();
       if (!isOffered) return;
-      await signIn({ mediation: "conditional" }).catch((error: unknown) => {
+      await signIn(begin, { mediation: "conditional" }).catch((error: unknown) => {
         const failure = toFailure(error);
         if (!isAbort(failure)) fail(failure);
       });
@@ -63,7 +68,7 @@ export function PasskeyButton({ onBanned }: { onBanned: () => void }) {
     setBusy(true);
     setSaid(null);
     try {
-      await signIn();
+      await signIn(begin);
     } catch (error) {
       const failure = toFailure(error);
       if (isAbort(failure)) setSaid({ tone: "info", text: texts.signIn.noPasskeyUsed });

@@ -6,8 +6,9 @@ import { Button } from "../../components/button";
 import { Notice } from "../../components/notice";
 import { LoadError, Skeleton } from "../../components/states";
 import { auth } from "../../lib/auth-client";
+import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
-import { done, type Failure } from "../../lib/failure";
+import { done, Failure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
 import * as texts from "../../texts";
 import { AppCode } from "./app-code";
@@ -79,10 +80,14 @@ function byLastUse(factors: Factor[]): Factor[] {
 function Choice({ factor, onChoose }: { factor: Factor; onChoose: () => void }) {
   const kind = kinds[factor.factor_type as keyof typeof kinds] ?? kinds.totp;
   return (
-    <Button variant="secondary" className="w-full justify-start" onClick={onChoose}>
-      <kind.icon aria-hidden className="size-4" />
-      {kind.text}
-      {factor.friendly_name && <span className="text-soft">{factor.friendly_name}</span>}
+    <Button variant="secondary" className="w-full justify-start gap-3 py-2.5 text-start" onClick={onChoose}>
+      <kind.icon aria-hidden className="size-4 shrink-0" />
+      <span className="grid min-w-0">
+        {kind.text}
+        {factor.friendly_name && (
+          <span className="text-sm font-normal wrap-anywhere text-soft">{factor.friendly_name}</span>
+        )}
+      </span>
     </Button>
   );
 }
@@ -103,15 +108,16 @@ const isOurs = ({ code }: Failure) => /^[a-z_]+$/.test(code) && code !== "mfa_ve
 
 /** The ceremony of a key: for one that is new, the first one. */
 export function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void }) {
+  const begin = useCeremony();
   const { run, isBusy, failure } = useAction(async () => {
-    await done(auth.mfa.webauthn.authenticate({ factorId: factor.id }));
+    await done(auth.mfa.webauthn.authenticate({ factorId: factor.id, webauthn: { signal: begin() } }));
     onDone();
   });
   return (
     <div className="grid gap-4">
       {failure && (
         <Notice tone="danger" role="alert">
-          {isOurs(failure) ? errorText(failure, "mfa").text : texts.secondStep.keyNotUsed}
+          {errorText(isOurs(failure) ? failure : new Failure("key_not_used", ""), "mfa").text}
         </Notice>
       )}
       <p className="text-soft">

@@ -29,6 +29,7 @@ const codes = {
   offline: "We can't reach the server. Check your connection and try again.",
   server_error: badServer,
   cancelled: "Nothing was changed.",
+  key_not_used: "The security key wasn't used. Please try again.",
 
   invalid_credentials: "E-mail or password is wrong.",
   email_not_confirmed: "Confirm your e-mail first.",
@@ -56,6 +57,7 @@ const codes = {
   over_sms_send_rate_limit: waitToSend,
   over_request_rate_limit: "Too many attempts. Try again in a few minutes.",
   captcha_failed: "The check failed. Please try it again.",
+  captcha_expired: "The check ran out of time. Please try it again.",
   user_banned: "This account is suspended. Contact support.",
 
   user_not_found: signedOut,

@@ -21,5 +21,4 @@ export const secondStep = {
   yourKey: "your security key",
   withKey: "Use security key",
   waitingForKey: "Waiting for your key…",
-  keyNotUsed: "The security key wasn't used. Please try again.",
 };
