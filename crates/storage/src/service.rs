@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    blobs::{Blobs, LocalBlobs, sweep},
+    blobs::{Blobs, LocalBlobs, S3Blobs, S3Store, sweep},
     buckets,
     config::StorageConfig,
     error::StorageError,
@@ -44,6 +44,8 @@ pub enum BlobStore {
         /// Whether a file counts as stored only once the disk has it.
         syncs: bool,
     },
+    /// In a bucket of an S3 store, below a prefix for each project.
+    S3(S3Store),
 }
 
 impl StorageService {
@@ -79,6 +81,10 @@ impl StorageService {
             BlobStore::Local { folder, syncs } => {
                 let folder = folder.join(project.reference().as_str());
                 Blobs::Local(LocalBlobs::new(folder, *syncs))
+            }
+            BlobStore::S3(store) => {
+                let project = project.reference().as_str();
+                Blobs::S3(S3Blobs::new(store.clone(), project, self.tasks()))
             }
         };
         (*project.attached(make)).clone()

@@ -5,9 +5,13 @@
 //! ledger (`ledger.rs`), so that after a crash at any point each blob is still reachable from a row,
 //! from the list of pending ones or from the list of those to be removed.
 
+// Read by nobody but tests yet.
+#[cfg_attr(not(test), allow(dead_code))]
+mod inventory;
 mod ledger;
 mod local;
 mod receive;
+mod s3;
 mod staging;
 mod sweep;
 mod version;
@@ -19,6 +23,8 @@ use axum::body::Body;
 pub(crate) use ledger::{announce, withdraw};
 pub(crate) use local::{LocalBlobs, LocalWriter};
 pub(crate) use receive::{Source, discard, receive};
+pub(crate) use s3::{S3Blobs, S3Writer};
+pub use s3::{S3Store, S3StoreConfig, StoreProblem};
 pub(crate) use staging::Piece;
 pub(crate) use sweep::sweep;
 pub(crate) use version::Version;
@@ -35,13 +41,16 @@ pub(crate) struct Written {
 #[derive(Debug, Clone)]
 pub(crate) enum Blobs {
     Local(LocalBlobs),
+    S3(S3Blobs),
 }
 
 impl Blobs {
-    /// Begins a blob of that version. Nobody sees it before it is finished.
-    pub(crate) async fn create(&self, version: &Version) -> io::Result<BlobWriter> {
+    /// Begins a blob of that version and at most so many bytes. Nobody sees it before it is
+    /// finished.
+    pub(crate) async fn create(&self, version: &Version, at_most: u64) -> io::Result<BlobWriter> {
         match self {
             Self::Local(local) => Ok(BlobWriter::Local(local.create(version).await?)),
+            Self::S3(s3) => Ok(BlobWriter::S3(s3.create(version, at_most))),
         }
     }
 
@@ -53,6 +62,7 @@ impl Blobs {
     ) -> io::Result<Option<Body>> {
         match self {
             Self::Local(local) => local.read(version, range).await,
+            Self::S3(s3) => s3.read(version, range).await,
         }
     }
 
@@ -60,6 +70,7 @@ impl Blobs {
     pub(crate) async fn size(&self, version: &Version) -> io::Result<Option<u64>> {
         match self {
             Self::Local(local) => local.size(version).await,
+            Self::S3(s3) => s3.size(version).await,
         }
     }
 
@@ -67,14 +78,21 @@ impl Blobs {
     pub(crate) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
         match self {
             Self::Local(local) => local.copy(from, to).await,
+            Self::S3(s3) => s3.copy(from, to).await,
         }
     }
 
-    /// A blob with the bytes of several, in their order; how many there are, or `None` if one of
-    /// them is missing.
-    pub(crate) async fn join(&self, parts: &[Version], to: &Version) -> io::Result<Option<u64>> {
+    /// A blob with the bytes of several, in their order, which should be `size`; how many there are,
+    /// or `None` if one of them is missing.
+    pub(crate) async fn join(
+        &self,
+        parts: &[Version],
+        to: &Version,
+        size: u64,
+    ) -> io::Result<Option<u64>> {
         match self {
             Self::Local(local) => local.join(parts, to).await,
+            Self::S3(s3) => s3.join(parts, to, size).await,
         }
     }
 
@@ -82,6 +100,7 @@ impl Blobs {
     pub(crate) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
         match self {
             Self::Local(local) => local.forget_unfinished(age).await,
+            Self::S3(s3) => s3.forget_unfinished(age).await,
         }
     }
 
@@ -89,6 +108,7 @@ impl Blobs {
     pub(crate) async fn remove(&self, version: &Version) -> io::Result<()> {
         match self {
             Self::Local(local) => local.remove(version).await,
+            Self::S3(s3) => s3.remove(version).await,
         }
     }
 }
@@ -96,6 +116,7 @@ impl Blobs {
 /// A blob on its way in. Dropped, it never was.
 pub(crate) enum BlobWriter {
     Local(LocalWriter),
+    S3(S3Writer),
 }
 
 impl BlobWriter {
@@ -103,6 +124,7 @@ impl BlobWriter {
     pub(crate) async fn write(&mut self, bytes: bytes::Bytes) -> io::Result<()> {
         match self {
             Self::Local(writer) => writer.write(bytes).await,
+            Self::S3(writer) => writer.write(bytes).await,
         }
     }
 
@@ -110,6 +132,7 @@ impl BlobWriter {
     pub(crate) async fn finish(self) -> io::Result<Written> {
         match self {
             Self::Local(writer) => writer.finish().await,
+            Self::S3(writer) => writer.finish().await,
         }
     }
 }

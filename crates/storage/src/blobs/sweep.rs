@@ -130,7 +130,7 @@ mod tests {
         let blobs = Blobs::Local(LocalBlobs::new(folder.path().to_owned(), false));
         let (kept, unneeded) = (Version::generate(), Version::generate());
         for version in [&kept, &unneeded] {
-            let mut writer = blobs.create(version).await.expect("a writer");
+            let mut writer = blobs.create(version, 1).await.expect("a writer");
             writer.write(Bytes::from_static(b"x")).await.expect("taken");
             writer.finish().await.expect("settled");
         }
