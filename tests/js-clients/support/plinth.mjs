@@ -70,7 +70,8 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   };
   try {
     await server.ready;
-    return { ...(await readStatus(cli)), folder, cli, supabase, log, crash, restart, stop };
+    const status = await readStatus(cli);
+    return { ...status, folder, store, cli, supabase, log, crash, restart, stop };
   } catch (error) {
     await stop().catch(() => {});
     throw error;

@@ -24,7 +24,7 @@ pub(crate) async fn sweep(db: &ProjectDb, blobs: &Blobs) -> Result<u64, DbError>
     loop {
         let batch = remove_due(db, blobs).await?;
         removed += batch.removed;
-        if batch.taken < BATCH {
+        if batch.taken < BATCH || batch.has_failed {
             return Ok(removed);
         }
     }
@@ -54,6 +54,7 @@ async fn give_up_pending(db: &ProjectDb) -> Result<(), DbError> {
 struct Batch {
     taken: i64,
     removed: u64,
+    has_failed: bool,
 }
 
 /// One transaction: rows that another node works on are left to it, and a crash in between leaves
@@ -97,6 +98,8 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
             Err(error) => {
                 warn(error);
                 failed.push(uuid);
+                // A store that is down is not asked a hundred times, with a transaction open.
+                break;
             }
         }
     }
@@ -108,6 +111,7 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs) -> Result<Batch, DbError> {
     Ok(Batch {
         taken: due.len() as i64,
         removed,
+        has_failed: !failed.is_empty(),
     })
 }
 

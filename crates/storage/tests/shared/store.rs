@@ -64,27 +64,9 @@ impl OwnStore {
         }
     }
 
-    /// Files of blobs that are whole.
-    pub(crate) fn whole(&self) -> Vec<PathBuf> {
-        self.files("blobs")
-    }
-
-    /// Files of those that arrive in a single request.
-    pub(crate) fn arriving(&self) -> Vec<PathBuf> {
-        match self {
-            Self::Local { .. } => self.files("tmp"),
-            Self::S3(_) => self.files("unfinished"),
-        }
-    }
-
     /// Everything of all projects.
     pub(crate) fn all(&self) -> Vec<PathBuf> {
         files_below(&self.folder())
-    }
-
-    fn files(&self, folder: &str) -> Vec<PathBuf> {
-        let is_there = |file: &PathBuf| file.components().any(|part| part.as_os_str() == folder);
-        self.all().into_iter().filter(is_there).collect()
     }
 }
 

@@ -192,12 +192,26 @@ impl TestApi {
 
     /// Blobs that are arriving, and whole ones.
     pub(crate) fn files(&self) -> (usize, usize) {
-        (self.store.arriving().len(), self.store.whole().len())
+        let arriving = match &self.store {
+            OwnStore::Local { .. } => "tmp",
+            OwnStore::S3(_) => "unfinished",
+        };
+        (self.files_in(arriving).len(), self.blobs().len())
     }
 
     /// The files of finished blobs.
     pub(crate) fn blobs(&self) -> Vec<PathBuf> {
-        self.store.whole()
+        self.files_in("blobs")
+    }
+
+    fn files_in(&self, folder: &str) -> Vec<PathBuf> {
+        let root = self.folder();
+        // The folder of temporary files, in which all of this is, may have the same name.
+        let below = |file: &PathBuf| file.strip_prefix(&root).map(PathBuf::from);
+        let is_there = |file: &PathBuf| {
+            below(file).is_ok_and(|file| file.components().any(|part| part.as_os_str() == folder))
+        };
+        self.store.all().into_iter().filter(is_there).collect()
     }
 
     /// The folder of everything, for looking at what must not be there.
