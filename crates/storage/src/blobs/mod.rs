@@ -50,7 +50,7 @@ impl Blobs {
     pub(crate) async fn create(&self, version: &Version, at_most: u64) -> io::Result<BlobWriter> {
         match self {
             Self::Local(local) => Ok(BlobWriter::Local(local.create(version).await?)),
-            Self::S3(s3) => Ok(BlobWriter::S3(s3.create(version, at_most))),
+            Self::S3(s3) => Ok(BlobWriter::S3(Box::new(s3.create(version, at_most)))),
         }
     }
 
@@ -116,7 +116,7 @@ impl Blobs {
 /// A blob on its way in. Dropped, it never was.
 pub(crate) enum BlobWriter {
     Local(LocalWriter),
-    S3(S3Writer),
+    S3(Box<S3Writer>),
 }
 
 impl BlobWriter {

@@ -29,7 +29,7 @@ pub(crate) struct Piece {
 /// A blob that takes more bytes. Dropped, it keeps what it had, and more bytes that do not count.
 pub(crate) enum Appender {
     Local(LocalWriter),
-    S3(S3Appender),
+    S3(Box<S3Appender>),
 }
 
 impl Appender {
@@ -66,7 +66,7 @@ impl Blobs {
             }
             Self::S3(s3) => {
                 let appender = s3.append(version, offset, at_most).await?;
-                Ok(appender.map(Appender::S3))
+                Ok(appender.map(|appender| Appender::S3(Box::new(appender))))
             }
         }
     }
