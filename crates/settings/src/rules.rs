@@ -46,6 +46,11 @@ const PAIRS: &[(&str, &str)] = &[
     ("plinth.tls.cert_file", "plinth.tls.key_file"),
 ];
 
+/// What an S3 store needs besides its address, which Amazon's has by itself.
+const S3_NEEDS: [&str; 3] = ["bucket", "access_key", "secret_key"];
+/// The shortest part that S3 stores take.
+const LEAST_S3_PART: u64 = 5 * 1024 * 1024;
+
 /// Providers that also work with ID tokens alone, without a secret.
 const WITHOUT_SECRET: [&str; 2] = ["apple", "google"];
 
@@ -74,8 +79,7 @@ pub(crate) fn check(
     }
     checker.check_account();
     if settings.text("plinth.storage.backend") == "s3" {
-        let backend = SettingPath::parse("plinth.storage.backend");
-        checker.require(&backend, &SettingPath::parse("plinth.storage.s3.bucket"));
+        checker.check_s3_store();
     }
 }
 
@@ -131,6 +135,18 @@ impl Checker<'_> {
                 () => continue,
             };
             self.refuse("plinth.account.profile_fields", problem);
+        }
+    }
+
+    fn check_s3_store(&mut self) {
+        let backend = SettingPath::parse("plinth.storage.backend");
+        let table = SettingPath::parse("plinth.storage.s3");
+        for need in S3_NEEDS {
+            self.require(&backend, &table.child(need));
+        }
+        let part_size = "plinth.storage.tus.part_size";
+        if self.settings.bytes(part_size) < LEAST_S3_PART {
+            self.refuse(part_size, "an S3 store takes parts of at least 5MiB.");
         }
     }
 

@@ -99,6 +99,8 @@ fn every_setting_can_be_given_by_its_variable() {
             )
             .environment([(name.clone(), text)])
             .command_line("plinth.storage.s3.bucket", "b")
+            .command_line("plinth.storage.s3.access_key", "k")
+            .command_line("plinth.storage.s3.secret_key", "s")
             .command_line("plinth.tls.cert_file", "c")
             .command_line("plinth.tls.key_file", "k")
             .command_line("api.tls.cert_path", "c")

@@ -24,6 +24,7 @@ mod sqlstate;
 mod tus;
 mod wire_time;
 
+pub use blobs::{S3Store, S3StoreConfig, StoreProblem};
 pub use check::CheckError;
 pub use config::StorageConfig;
 pub use images::StudioConfig;

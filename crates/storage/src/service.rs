@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    blobs::{Blobs, LocalBlobs, sweep},
+    blobs::{Blobs, LocalBlobs, S3Blobs, S3Store, sweep},
     buckets,
     check::{CheckError, collect_orphans},
     config::StorageConfig,
@@ -46,6 +46,8 @@ pub enum BlobStore {
         /// Whether a file counts as stored only once the disk has it.
         syncs: bool,
     },
+    /// In a bucket of an S3 store, below a prefix for each project.
+    S3(S3Store),
 }
 
 impl StorageService {
@@ -90,6 +92,10 @@ impl StorageService {
                 let folder = folder.join(project.reference().as_str());
                 Blobs::Local(LocalBlobs::new(folder, *syncs))
             }
+            BlobStore::S3(store) => {
+                let project = project.reference().as_str();
+                Blobs::S3(S3Blobs::new(store.clone(), project, self.tasks()))
+            }
         };
         (*project.attached(make)).clone()
     }
@@ -109,6 +115,10 @@ impl FileKeeper for StorageService {
                         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                         _ => Ok(()),
                     }
+                }
+                BlobStore::S3(store) => {
+                    let blobs = S3Blobs::new(store.clone(), project.as_str(), self.tasks());
+                    blobs.remove_all().await
                 }
             }
         })

@@ -3,7 +3,8 @@
 //   const plinth = await startPlinth({ files: { "supabase/migrations/1_todos.sql": "create …" } });
 //   after(() => plinth.stop());
 //
-// PLINTH_BIN names the program; `cargo xtask test js-clients` builds it and sets this.
+// PLINTH_BIN names the program; `cargo xtask test js-clients` builds it and sets this. If
+// PLINTH_TESTSTORE_BIN names an S3 server, files are kept there instead of in the folder.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,6 +14,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { run } from "./run.mjs";
+import { startStore } from "./store.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const runtimeFolder = process.env.PLINTH_RUNTIME_DIR ?? join(here, "../../../runtime");
@@ -36,7 +38,13 @@ const readyLine = /^Plinth is running/m;
 export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   const program = requireProgram();
   const folder = await mkdtemp(join(tmpdir(), "plinth-js-"));
-  const environment = { ...cleanEnvironment(), PLINTH_RUNTIME_DIR: runtimeFolder, ...env };
+  const store = await startStore();
+  const environment = {
+    ...cleanEnvironment(),
+    PLINTH_RUNTIME_DIR: runtimeFolder,
+    ...store.environment,
+    ...env,
+  };
   const inFolder = { cwd: folder, env: environment };
   /** Runs plinth itself in the folder: `{ code, stdout, stderr }`. */
   const cli = (...cliArgs) => run(program, cliArgs, inFolder);
@@ -56,12 +64,14 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
     try {
       await server.stop();
     } finally {
+      await store.stop();
       await removeFolder(folder);
     }
   };
   try {
     await server.ready;
-    return { ...(await readStatus(cli)), folder, cli, supabase, log, crash, restart, stop };
+    const status = await readStatus(cli);
+    return { ...status, folder, store, cli, supabase, log, crash, restart, stop };
   } catch (error) {
     await stop().catch(() => {});
     throw error;

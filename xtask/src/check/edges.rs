@@ -71,12 +71,18 @@ const DRAWING: &[(&str, MayUse)] = &[
     // Examples use what users can use.
     ("axum-session", Only(&["plinth-client", "plinth-session"])),
     ("plinth-testkit", Only(TESTKIT)),
+    ("plinth-teststore", Only(&[])),
     ("plinth-bench", Everything),
     ("xtask", Only(&["plinth-settings"])),
 ];
 
 /// Never part of what users run.
-const TOOLS: [&str; 3] = ["plinth-bench", "plinth-testkit", "xtask"];
+const TOOLS: [&str; 4] = [
+    "plinth-bench",
+    "plinth-testkit",
+    "plinth-teststore",
+    "xtask",
+];
 
 /// One sentence for every edge that the drawing does not have.
 pub(super) fn problems() -> Result<Vec<String>> {

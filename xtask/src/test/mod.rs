@@ -1,16 +1,18 @@
 //! `cargo xtask test`: everything that a test needs, and then every test.
 //!
 //! Rust tests run twice: on the PostgreSQL that Plinth brings along, and on the oldest one it
-//! supports. Suites in JavaScript drive the very binary that the Rust tests were built with.
+//! supports. Suites in JavaScript drive the very binary that the Rust tests were built with. What is
+//! about files runs once more on a real S3 server (`s3_store.rs`).
 
 mod artifacts;
+mod s3_store;
 mod ssr;
 
 use std::{
     cell::OnceCell,
     fs,
     path::{Path, PathBuf},
-    process::ExitCode,
+    process::{Command, ExitCode},
 };
 
 use anyhow::{Context, Result, bail};
@@ -75,7 +77,10 @@ fn plan(built: &OnceCell<Artifacts>) -> Result<Plan<'_>> {
     plan.add_all(web_tests()?);
     // All packages first: suites share what supports them.
     plan.add_all(suites.iter().map(|suite| package_step(suite)));
+    let js_clients = suites.iter().find(|suite| suite.ends_with(JS_CLIENTS));
+    let js_clients = js_clients.cloned();
     plan.add_all(suites.into_iter().map(|suite| suite_step(suite, built)));
+    plan.add_all(s3_store::steps(js_clients, built));
     Ok(plan)
 }
 
@@ -191,13 +196,19 @@ fn test_on_oldest_postgres(built: &OnceCell<Artifacts>) -> Result<Outcome> {
 
 fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outcome> {
     let artifacts = built.get().context("the program was not built")?;
+    let mut npm = npm_test(suite, artifacts)?;
+    ssr::add_example(suite, artifacts, &mut npm)?;
+    commands::run(&mut npm)?;
+    Ok(Outcome::Done)
+}
+
+/// `npm test` of a suite, which is told where the program is.
+fn npm_test(suite: &Path, artifacts: &Artifacts) -> Result<Command> {
     let mut npm = tools::npm(suite);
     npm.arg("test");
     npm.env("PLINTH_BIN", artifacts.program(PROGRAM)?);
     npm.env("PLINTH_RUNTIME_DIR", workspace::root().join("runtime"));
-    ssr::add_example(suite, artifacts, &mut npm)?;
-    commands::run(&mut npm)?;
-    Ok(Outcome::Done)
+    Ok(npm)
 }
 
 #[cfg(test)]

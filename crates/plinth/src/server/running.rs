@@ -12,9 +12,11 @@ use plinth_auth::AuthService;
 use plinth_db::{PoolConfig, migrate::MigrationSet};
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References, WELL_KNOWN};
-use plinth_project::{OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts};
+use plinth_project::{
+    FromSettings as _, OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts,
+};
 use plinth_settings::{LoadError, Loader, Settings};
-use plinth_storage::{BlobStore, StorageService, StudioConfig};
+use plinth_storage::{BlobStore, S3Store, S3StoreConfig, StorageService, StudioConfig};
 use plinth_token::Secret;
 
 use super::{
@@ -76,7 +78,7 @@ async fn serve(
     for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
-    let storage = storage(entrance)?;
+    let storage = storage(entrance).await?;
     platform.attach_files(Arc::new(storage.clone()));
     match registry.get(&ProjectName::Default).await {
         Ok(project) if entrance.is_migrating => {
@@ -159,21 +161,19 @@ async fn serve(
 }
 
 /// The service of files.
-pub(super) fn storage(entrance: &Entrance) -> Outcome<StorageService> {
-    Ok(StorageService::new(
-        blob_store(entrance)?,
-        &studio(entrance),
-    ))
+pub(super) async fn storage(entrance: &Entrance) -> Outcome<StorageService> {
+    let store = blob_store(entrance).await?;
+    Ok(StorageService::new(store, &studio(entrance)))
 }
 
 /// Where the bytes of files are.
-fn blob_store(entrance: &Entrance) -> Outcome<BlobStore> {
+async fn blob_store(entrance: &Entrance) -> Outcome<BlobStore> {
     let settings = &entrance.settings;
-    if settings.text("plinth.storage.backend") != "local" {
-        return Err(anyhow!(
-            "plinth.storage.backend = \"s3\" is not there yet; files can be kept on local disk"
-        )
-        .into());
+    if settings.text("plinth.storage.backend") == "s3" {
+        let store = S3Store::new(&S3StoreConfig::from_settings(settings));
+        let store = store.map_err(anyhow::Error::from)?;
+        store.check().await.map_err(anyhow::Error::from)?;
+        return Ok(BlobStore::S3(store));
     }
     let folder = settings.opt_path("plinth.storage.path");
     Ok(BlobStore::Local {

@@ -14,8 +14,14 @@ pub(super) const KEYS: &[Key] = &[
         "Where the bytes of files live.",
     ),
     optional_path("plinth.storage.path", "Folder of the local backend."),
-    optional_url("plinth.storage.s3.endpoint", "Address of the S3 store."),
-    optional_text("plinth.storage.s3.region", "Region of the S3 store."),
+    optional_url(
+        "plinth.storage.s3.endpoint",
+        "Address of the S3 store; unset means that of Amazon in the region.",
+    ),
+    optional_text(
+        "plinth.storage.s3.region",
+        "Region of the S3 store; unset means us-east-1.",
+    ),
     optional_text("plinth.storage.s3.bucket", "Bucket in the S3 store."),
     optional_text(
         "plinth.storage.s3.prefix",
@@ -34,6 +40,11 @@ pub(super) const KEYS: &[Key] = &[
         "plinth.storage.s3.secret_key",
         "Secret key of the S3 store.",
     ),
+    duration(
+        "plinth.storage.s3.timeout",
+        "30s",
+        "Longest wait for an answer of the S3 store.",
+    ),
     optional_bytes(
         "plinth.storage.file_size_limit_standard",
         "Largest file in a single request; unset means storage.file_size_limit.",
@@ -51,7 +62,7 @@ pub(super) const KEYS: &[Key] = &[
     bytes(
         "plinth.storage.tus.part_size",
         "8MiB",
-        "Size of the parts sent to the S3 store.",
+        "Size of the parts sent to the S3 store, at least 5MiB; longer for files of more than 10,000.",
     ),
     duration(
         "plinth.storage.tus.lock_wait",

@@ -47,6 +47,7 @@ impl Blobs {
     pub(crate) fn inventory(&self) -> impl Stream<Item = io::Result<Stored>> + Send {
         match self {
             Self::Local(local) => local.inventory().boxed(),
+            Self::S3(s3) => s3.inventory().boxed(),
         }
     }
 
@@ -54,6 +55,7 @@ impl Blobs {
     pub(crate) async fn still_has(&self, stored: &Stored) -> io::Result<bool> {
         match self {
             Self::Local(local) => local.still_has(stored).await,
+            Self::S3(s3) => s3.still_has(stored).await,
         }
     }
 }
@@ -186,7 +188,7 @@ mod tests {
 
     async fn write(blobs: &Blobs, bytes: &'static str) -> Version {
         let version = Version::generate();
-        let mut writer = blobs.create(&version).await.expect("a writer");
+        let mut writer = blobs.create(&version, 100).await.expect("a writer");
         writer.write(Bytes::from(bytes)).await.expect("taken");
         writer.finish().await.expect("settled");
         version
@@ -207,7 +209,7 @@ mod tests {
         let (folder, blobs) = store();
         let whole = write(&blobs, "abc").await;
         let growing = Version::generate();
-        let appender = blobs.append(&growing, 0).await.expect("opened");
+        let appender = blobs.append(&growing, 0, 100).await.expect("opened");
         let mut appender = appender.expect("nothing was there");
         appender.write(Bytes::from("de")).await.expect("taken");
         appender.pause().await.expect("safe");
@@ -245,7 +247,9 @@ mod tests {
     async fn a_copy_is_as_young_as_its_name() {
         let (_folder, blobs) = store();
         let source = write(&blobs, "abc").await;
-        let Blobs::Local(local) = &blobs;
+        let Blobs::Local(local) = &blobs else {
+            panic!("a store of files");
+        };
         let file = fs::File::options().append(true).open(local.path(&source));
         let long_ago = SystemTime::now() - Duration::from_secs(7 * 86_400);
         file.expect("open")

@@ -9,6 +9,7 @@ mod inventory;
 mod ledger;
 mod local;
 mod receive;
+mod s3;
 mod staging;
 mod sweep;
 mod version;
@@ -21,6 +22,8 @@ pub(crate) use inventory::{Place, Stored};
 pub(crate) use ledger::{announce, withdraw};
 pub(crate) use local::{LocalBlobs, LocalWriter};
 pub(crate) use receive::{Source, discard, receive};
+pub(crate) use s3::{S3Blobs, S3Writer};
+pub use s3::{S3Store, S3StoreConfig, StoreProblem};
 pub(crate) use staging::Piece;
 pub(crate) use sweep::{Patience, RELEASED_AFTER, sweep};
 pub(crate) use version::Version;
@@ -37,13 +40,16 @@ pub(crate) struct Written {
 #[derive(Debug, Clone)]
 pub(crate) enum Blobs {
     Local(LocalBlobs),
+    S3(S3Blobs),
 }
 
 impl Blobs {
-    /// Begins a blob of that version. Nobody sees it before it is finished.
-    pub(crate) async fn create(&self, version: &Version) -> io::Result<BlobWriter> {
+    /// Begins a blob of that version and at most so many bytes. Nobody sees it before it is
+    /// finished.
+    pub(crate) async fn create(&self, version: &Version, at_most: u64) -> io::Result<BlobWriter> {
         match self {
             Self::Local(local) => Ok(BlobWriter::Local(local.create(version).await?)),
+            Self::S3(s3) => Ok(BlobWriter::S3(Box::new(s3.create(version, at_most)))),
         }
     }
 
@@ -55,6 +61,7 @@ impl Blobs {
     ) -> io::Result<Option<Body>> {
         match self {
             Self::Local(local) => local.read(version, range).await,
+            Self::S3(s3) => s3.read(version, range).await,
         }
     }
 
@@ -62,6 +69,7 @@ impl Blobs {
     pub(crate) async fn size(&self, version: &Version) -> io::Result<Option<u64>> {
         match self {
             Self::Local(local) => local.size(version).await,
+            Self::S3(s3) => s3.size(version).await,
         }
     }
 
@@ -69,14 +77,21 @@ impl Blobs {
     pub(crate) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
         match self {
             Self::Local(local) => local.copy(from, to).await,
+            Self::S3(s3) => s3.copy(from, to).await,
         }
     }
 
-    /// A blob with the bytes of several, in their order; how many there are, or `None` if one of
-    /// them is missing.
-    pub(crate) async fn join(&self, parts: &[Version], to: &Version) -> io::Result<Option<u64>> {
+    /// A blob with the bytes of several, in their order, which should be `size`; how many there are,
+    /// or `None` if one of them is missing.
+    pub(crate) async fn join(
+        &self,
+        parts: &[Version],
+        to: &Version,
+        size: u64,
+    ) -> io::Result<Option<u64>> {
         match self {
             Self::Local(local) => local.join(parts, to).await,
+            Self::S3(s3) => s3.join(parts, to, size).await,
         }
     }
 
@@ -84,6 +99,7 @@ impl Blobs {
     pub(crate) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
         match self {
             Self::Local(local) => local.forget_unfinished(age).await,
+            Self::S3(s3) => s3.forget_unfinished(age).await,
         }
     }
 
@@ -91,6 +107,7 @@ impl Blobs {
     pub(crate) async fn remove(&self, version: &Version) -> io::Result<()> {
         match self {
             Self::Local(local) => local.remove(version).await,
+            Self::S3(s3) => s3.remove(version).await,
         }
     }
 }
@@ -98,6 +115,7 @@ impl Blobs {
 /// A blob on its way in. Dropped, it never was.
 pub(crate) enum BlobWriter {
     Local(LocalWriter),
+    S3(Box<S3Writer>),
 }
 
 impl BlobWriter {
@@ -105,6 +123,7 @@ impl BlobWriter {
     pub(crate) async fn write(&mut self, bytes: bytes::Bytes) -> io::Result<()> {
         match self {
             Self::Local(writer) => writer.write(bytes).await,
+            Self::S3(writer) => writer.write(bytes).await,
         }
     }
 
@@ -112,6 +131,7 @@ impl BlobWriter {
     pub(crate) async fn finish(self) -> io::Result<Written> {
         match self {
             Self::Local(writer) => writer.finish().await,
+            Self::S3(writer) => writer.finish().await,
         }
     }
 }

@@ -96,7 +96,7 @@ async fn store(
     source: &mut impl Source,
     limit: u64,
 ) -> Result<BlobWriter, StorageError> {
-    let mut writer = blobs.create(version).await?;
+    let mut writer = blobs.create(version, limit).await?;
     let mut size = 0_u64;
     while let Some(bytes) = source.next().await? {
         size += bytes.len() as u64;

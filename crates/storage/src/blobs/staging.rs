@@ -1,8 +1,8 @@
 //! Blobs that grow over several requests (storage contract §14.5).
 //!
 //! How much of one counts is said by the database, and by nothing here: whoever goes on names the
-//! number of bytes that stand, and what the store has beyond them is overwritten. A store of parts
-//! keeps the same rule with whole parts and a remainder.
+//! number of bytes that stand, and what the store has beyond them is overwritten. An S3 store keeps
+//! the same rule with whole parts and a remainder (`s3/growing.rs`).
 
 use std::{
     fs::{self, File},
@@ -16,6 +16,7 @@ use tokio::task::spawn_blocking;
 use super::{
     Blobs, LocalBlobs, LocalWriter, Version,
     local::{make_parents, sync_parent},
+    s3::S3Appender,
 };
 
 /// What one request has brought.
@@ -28,6 +29,7 @@ pub(crate) struct Piece {
 /// A blob that takes more bytes. Dropped, it keeps what it had, and more bytes that do not count.
 pub(crate) enum Appender {
     Local(LocalWriter),
+    S3(Box<S3Appender>),
 }
 
 impl Appender {
@@ -35,6 +37,7 @@ impl Appender {
     pub(crate) async fn write(&mut self, bytes: Bytes) -> io::Result<()> {
         match self {
             Self::Local(writer) => writer.write(bytes).await,
+            Self::S3(appender) => appender.write(bytes).await,
         }
     }
 
@@ -42,22 +45,28 @@ impl Appender {
     pub(crate) async fn pause(self) -> io::Result<Piece> {
         match self {
             Self::Local(writer) => writer.pause().await,
+            Self::S3(appender) => appender.pause().await,
         }
     }
 }
 
 impl Blobs {
-    /// Goes on behind the first `offset` bytes, whatever stands there; `None` if those are gone.
-    /// One at a time: the caller sees to that.
+    /// Goes on behind the first `offset` bytes, whatever stands there; `None` if those are gone. In
+    /// the end there will be at most so many. One at a time: the caller sees to that.
     pub(crate) async fn append(
         &self,
         version: &Version,
         offset: u64,
+        at_most: u64,
     ) -> io::Result<Option<Appender>> {
         match self {
             Self::Local(local) => {
                 let writer = local.append(version, offset).await?;
                 Ok(writer.map(Appender::Local))
+            }
+            Self::S3(s3) => {
+                let appender = s3.append(version, offset, at_most).await?;
+                Ok(appender.map(|appender| Appender::S3(Box::new(appender))))
             }
         }
     }
@@ -66,13 +75,15 @@ impl Blobs {
     pub(crate) async fn has_staged(&self, version: &Version, offset: u64) -> io::Result<bool> {
         match self {
             Self::Local(local) => local.has_staged(version, offset).await,
+            Self::S3(s3) => s3.has_staged(version, offset).await,
         }
     }
 
-    /// A blob that grew is whole: from now on it is one like any other. May be said twice.
-    pub(crate) async fn assemble(&self, version: &Version) -> io::Result<()> {
+    /// A blob that grew has all its bytes: from now on it is one like any other. May be said twice.
+    pub(crate) async fn assemble(&self, version: &Version, size: u64) -> io::Result<()> {
         match self {
             Self::Local(local) => local.assemble(version).await,
+            Self::S3(s3) => s3.assemble(version, size).await,
         }
     }
 }
@@ -143,30 +154,47 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+    use crate::blobs::s3::tests::Stage;
 
     struct Store {
         blobs: Blobs,
         version: Version,
-        folder: std::path::PathBuf,
+        _folder: Option<tempfile::TempDir>,
+        _server: Option<Stage>,
     }
 
     impl Store {
-        fn new() -> Self {
-            let version = Version::generate();
-            let folder = std::env::temp_dir().join(format!("plinth-staging-{version}"));
-            let blobs = Blobs::Local(LocalBlobs::new(folder.clone(), true));
-            Self {
-                blobs,
-                version,
-                folder,
-            }
+        /// One of each kind: they must be alike.
+        async fn each() -> [Self; 2] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let local = LocalBlobs::new(folder.path().to_owned(), true);
+            let server = Stage::start().await;
+            [
+                Self {
+                    blobs: Blobs::Local(local),
+                    version: Version::generate(),
+                    _folder: Some(folder),
+                    _server: None,
+                },
+                Self {
+                    blobs: Blobs::S3(server.blobs.clone()),
+                    version: Version::generate(),
+                    _folder: None,
+                    _server: Some(server),
+                },
+            ]
         }
 
         async fn add(&self, offset: u64, bytes: &'static str) -> Option<Piece> {
-            let appender = self.blobs.append(&self.version, offset).await;
+            let appender = self.blobs.append(&self.version, offset, 1000).await;
             let mut appender = appender.expect("opened")?;
             appender.write(Bytes::from(bytes)).await.expect("written");
             Some(appender.pause().await.expect("safe"))
+        }
+
+        async fn assemble(&self, size: u64) {
+            let assembled = self.blobs.assemble(&self.version, size).await;
+            assembled.expect("whole");
         }
 
         async fn content(&self) -> Option<Bytes> {
@@ -175,65 +203,76 @@ mod tests {
         }
     }
 
-    impl Drop for Store {
-        fn drop(&mut self) {
-            _ = fs::remove_dir_all(&self.folder);
+    #[tokio::test]
+    async fn a_blob_grows_and_is_seen_once_it_is_whole() {
+        for store in Store::each().await {
+            assert_eq!(store.add(0, "abcd").await.map(|piece| piece.size), Some(4));
+            assert_eq!(store.add(4, "efg").await.map(|piece| piece.size), Some(3));
+            assert_eq!(store.content().await, None);
+
+            store.assemble(7).await;
+            store.assemble(7).await;
+            assert_eq!(store.content().await.as_deref(), Some(&b"abcdefg"[..]));
         }
     }
 
     #[tokio::test]
-    async fn a_blob_grows_and_is_seen_once_it_is_whole() {
-        let store = Store::new();
+    async fn a_blob_without_bytes_can_be_whole() {
+        for store in Store::each().await {
+            assert_eq!(store.add(0, "").await.map(|piece| piece.size), Some(0));
 
-        assert_eq!(store.add(0, "abcd").await.map(|piece| piece.size), Some(4));
-        assert_eq!(store.add(4, "efg").await.map(|piece| piece.size), Some(3));
-        assert_eq!(store.content().await, None);
+            store.assemble(0).await;
 
-        store.blobs.assemble(&store.version).await.expect("whole");
-        store.blobs.assemble(&store.version).await.expect("again");
-        assert_eq!(store.content().await.as_deref(), Some(&b"abcdefg"[..]));
+            let size = store.blobs.size(&store.version).await;
+            assert_eq!(size.expect("told"), Some(0));
+        }
     }
 
     #[tokio::test]
     async fn bytes_that_do_not_count_are_overwritten() {
-        let store = Store::new();
-        store.add(0, "abcd-lost-in-a-crash").await.expect("a piece");
+        for store in Store::each().await {
+            store.add(0, "abcd").await.expect("a piece");
+            store.add(4, "-lost-in-a-crash").await.expect("a piece");
 
-        store.add(4, "efg").await.expect("a piece");
+            store.add(4, "efg").await.expect("a piece");
 
-        store.blobs.assemble(&store.version).await.expect("whole");
-        assert_eq!(store.content().await.as_deref(), Some(&b"abcdefg"[..]));
+            store.assemble(7).await;
+            assert_eq!(store.content().await.as_deref(), Some(&b"abcdefg"[..]));
+        }
     }
 
     #[tokio::test]
     async fn a_whole_blob_that_became_no_object_takes_its_last_piece_again() {
-        let store = Store::new();
-        store.add(0, "abcdXYZ").await.expect("a piece");
-        store.blobs.assemble(&store.version).await.expect("whole");
+        for store in Store::each().await {
+            store.add(0, "abcd").await.expect("a piece");
+            store.add(4, "XYZ").await.expect("a piece");
+            store.assemble(7).await;
 
-        store.add(4, "efg").await.expect("a piece");
-        assert_eq!(store.content().await, None);
+            store.add(4, "efg").await.expect("a piece");
+            assert_eq!(store.content().await, None);
 
-        store.blobs.assemble(&store.version).await.expect("whole");
-        assert_eq!(store.content().await.as_deref(), Some(&b"abcdefg"[..]));
+            store.assemble(7).await;
+            assert_eq!(store.content().await.as_deref(), Some(&b"abcdefg"[..]));
+        }
     }
 
     #[tokio::test]
     async fn missing_bytes_are_noticed() {
-        let store = Store::new();
-        let has = async |offset| {
-            let has = store.blobs.has_staged(&store.version, offset).await;
-            has.expect("looked")
-        };
-        assert!(store.add(4, "efg").await.is_none());
-        store.add(0, "abc").await.expect("a piece");
+        for store in Store::each().await {
+            let has = async |offset| {
+                let has = store.blobs.has_staged(&store.version, offset).await;
+                has.expect("looked")
+            };
+            assert!(store.add(4, "efg").await.is_none());
+            store.add(0, "abc").await.expect("a piece");
 
-        assert!(store.add(4, "efg").await.is_none());
-        assert!(has(3).await);
-        assert!(!has(4).await);
+            assert!(store.add(4, "efg").await.is_none());
+            assert!(has(3).await);
+            assert!(!has(4).await);
 
-        store.blobs.remove(&store.version).await.expect("removed");
-        assert!(!has(3).await);
-        assert!(has(0).await);
+            store.blobs.remove(&store.version).await.expect("removed");
+            assert!(!has(3).await);
+            assert!(has(0).await);
+        }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) async fn sweep(
     loop {
         let batch = remove_due(db, blobs, patience).await?;
         removed += batch.removed;
-        if batch.taken < BATCH {
+        if batch.taken < BATCH || batch.has_failed {
             return Ok(removed);
         }
     }
@@ -75,6 +75,7 @@ async fn give_up_pending(db: &ProjectDb, patience: &Patience) -> Result<(), DbEr
 struct Batch {
     taken: i64,
     removed: u64,
+    has_failed: bool,
 }
 
 /// One transaction: rows that another node works on are left to it, and a crash in between leaves
@@ -121,6 +122,8 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs, patience: &Patience) -> Resul
             Err(error) => {
                 warn(error);
                 failed.push(uuid);
+                // A store that is down is not asked a hundred times, with a transaction open.
+                break;
             }
         }
     }
@@ -132,6 +135,7 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs, patience: &Patience) -> Resul
     Ok(Batch {
         taken: due.len() as i64,
         removed,
+        has_failed: !failed.is_empty(),
     })
 }
 
@@ -154,7 +158,7 @@ mod tests {
         let blobs = Blobs::Local(LocalBlobs::new(folder.path().to_owned(), false));
         let (kept, unneeded) = (Version::generate(), Version::generate());
         for version in [&kept, &unneeded] {
-            let mut writer = blobs.create(version).await.expect("a writer");
+            let mut writer = blobs.create(version, 1).await.expect("a writer");
             writer.write(Bytes::from_static(b"x")).await.expect("taken");
             writer.finish().await.expect("settled");
         }

@@ -108,7 +108,9 @@ async fn take(
 ) -> Result<(Piece, Stop), StorageError> {
     let mut room = room(upload, length, chunk);
     let mut taken = 0;
-    let appender = context.blobs.append(&upload.id.version, upload.offset);
+    let at_most = length.unwrap_or(chunk.limit);
+    let blobs = &context.blobs;
+    let appender = blobs.append(&upload.id.version, upload.offset, at_most);
     let mut appender = appender.await?.ok_or_else(upload_gone)?;
     let mut overdue = pin!(async {
         lease.is_wanted().await;
@@ -156,7 +158,8 @@ async fn finish(
     if !lease.is_held().await? {
         return Err(taken_over());
     }
-    context.blobs.assemble(&upload.id.version).await?;
+    let assembled = context.blobs.assemble(&upload.id.version, length);
+    assembled.await?;
     let written = Written {
         size: length,
         md5: etag(&upload.chunk_md5, last),

@@ -157,16 +157,23 @@ async fn what_users_sql_raises_has_a_meaning() {
 async fn a_store_that_fails_is_a_fault_and_says_nothing_of_itself() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
-    std::fs::write(api.folder().join("files"), "no folder").expect("written");
+    api.has_object("b/before", "old").await;
+    api.break_store();
+    let fault = || Refusal(500, "InternalError", "Internal", "Internal Server Error");
 
-    let reply = api.upload("b/a", "x").service().await;
+    let upload = api.upload("b/a", "x").service().await;
+    upload.refuses_with(500, fault());
+    let overwrite = api.upload("b/before", "new").service().upsert().await;
+    overwrite.refuses_with(500, fault());
 
-    reply.refuses_with(
-        500,
-        Refusal(500, "InternalError", "Internal", "Internal Server Error"),
-    );
-    assert_eq!(api.count("select count(*) from storage.objects").await, 0);
+    assert_eq!(api.count("select count(*) from storage.objects").await, 1);
     assert_eq!(api.ledger().await.0, 0, "it is not waited for any more");
+    api.mend_store();
+    api.get("/object/public/b/before").await.serves(200, "old");
+    api.upload("b/a", "x").service().await.succeeds();
+    api.sweep_later().await;
+    assert_eq!(api.ledger().await, (0, 0));
+    assert_eq!(api.files(), (0, 2));
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ async fn join(context: &Context, parts: &[Part], size: u64) -> Result<Version, S
     let whole = Version::generate();
     let db = &context.project.db;
     announce(db, &whole).await?;
-    let joined = context.blobs.join(&versions, &whole).await;
+    let joined = context.blobs.join(&versions, &whole, size).await;
     match joined {
         Ok(Some(joined)) if joined == size => Ok(whole),
         other => {

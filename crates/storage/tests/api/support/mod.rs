@@ -4,10 +4,12 @@ mod call;
 mod form;
 mod listener;
 mod reply;
+#[path = "../../shared/store.rs"]
+mod store;
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -20,8 +22,9 @@ use plinth_project::{
     ProjectRef, logins, prepare_cluster,
 };
 use plinth_settings::{Loader, SettingsHandle};
-use plinth_storage::{BlobStore, StorageService, StudioConfig, routes};
+use plinth_storage::{StorageService, StudioConfig, routes};
 use plinth_testkit::{TestDatabase, TestServer};
+use plinth_teststore::Mood;
 use plinth_token::{ApiKeyKind, KeySet, credential_hash};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -32,6 +35,7 @@ pub(crate) use call::Call;
 pub(crate) use form::Form;
 pub(crate) use listener::Listener;
 pub(crate) use reply::{Refusal, Reply};
+pub(crate) use store::OwnStore;
 
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
 pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
@@ -41,12 +45,13 @@ pub(crate) const BOB: &str = "00000000-0000-0000-0000-00000000000b";
 
 static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
 
-/// The service over one database and one folder, both of the test's own.
+/// The service over one database and one store, both of the test's own.
 pub(crate) struct TestApi {
     router: Router,
     service: StorageService,
     project: Project,
-    folder: TempDir,
+    store: OwnStore,
+    _folder: TempDir,
     db: TestDatabase,
 }
 
@@ -63,16 +68,13 @@ impl TestApi {
     pub(crate) async fn pooled(settings: &[(&str, &str)], pool: PoolConfig) -> Self {
         let db = TestDatabase::create().await;
         let folder = TempDir::new().expect("a folder");
-        let store = BlobStore::Local {
-            folder: folder.path().join("files"),
-            syncs: false,
-        };
+        let store = OwnStore::start(false).await;
         let studio = StudioConfig {
             folder: folder.path().join("renditions"),
             cache_bytes: 1024 * 1024,
             workers: None,
         };
-        let service = StorageService::new(store, &studio);
+        let service = StorageService::new(store.open(), &studio);
         let loader = settings
             .iter()
             .fold(Loader::new(), |loader, (name, value)| {
@@ -102,7 +104,8 @@ impl TestApi {
             router,
             service,
             project,
-            folder,
+            store,
+            _folder: folder,
             db,
         }
     }
@@ -187,20 +190,57 @@ impl TestApi {
         (pending, leaving)
     }
 
-    /// Files below `tmp` and below `blobs`.
+    /// Blobs that are arriving, and whole ones.
     pub(crate) fn files(&self) -> (usize, usize) {
-        let count = |name: &str| files_below(&self.store().join(name)).len();
-        (count("tmp"), count("blobs"))
+        let arriving = match &self.store {
+            OwnStore::Local { .. } => "tmp",
+            OwnStore::S3(_) => "unfinished",
+        };
+        (self.files_in(arriving).len(), self.blobs().len())
     }
 
     /// The files of finished blobs.
     pub(crate) fn blobs(&self) -> Vec<PathBuf> {
-        files_below(&self.store().join("blobs"))
+        self.files_in("blobs")
+    }
+
+    fn files_in(&self, folder: &str) -> Vec<PathBuf> {
+        let root = self.folder();
+        // The folder of temporary files, in which all of this is, may have the same name.
+        let below = |file: &PathBuf| file.strip_prefix(&root).map(PathBuf::from);
+        let is_there = |file: &PathBuf| {
+            below(file).is_ok_and(|file| file.components().any(|part| part.as_os_str() == folder))
+        };
+        self.store.all().into_iter().filter(is_there).collect()
     }
 
     /// The folder of everything, for looking at what must not be there.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.store.folder()
+    }
+
+    /// From now on the store takes and gives nothing.
+    pub(crate) fn break_store(&self) {
+        match &self.store {
+            OwnStore::Local { folder, .. } => {
+                let files = folder.path().join("files");
+                _ = fs::rename(&files, folder.path().join("files before"));
+                fs::write(files, "no folder").expect("written");
+            }
+            OwnStore::S3(server) => server.switch().set(Mood::Unavailable),
+        }
+    }
+
+    /// The store is well again.
+    pub(crate) fn mend_store(&self) {
+        match &self.store {
+            OwnStore::Local { folder, .. } => {
+                let files = folder.path().join("files");
+                fs::remove_file(&files).expect("it was broken");
+                _ = fs::rename(folder.path().join("files before"), files);
+            }
+            OwnStore::S3(server) => server.switch().set(Mood::Good),
+        }
     }
 
     /// One round of the collector; gives how many blobs went.
@@ -255,8 +295,12 @@ impl TestApi {
 
     /// The folder of this project's bytes.
     pub(crate) fn store(&self) -> PathBuf {
-        let root = self.folder.path().join("files");
+        let root = self.folder().join("files");
         root.join(self.project.reference().as_str())
+    }
+
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self.store, OwnStore::Local { .. })
     }
 
     /// Waits for what the service does without anybody waiting.
@@ -280,20 +324,6 @@ async fn connect(db: &TestDatabase, reference: &ProjectRef, pool: PoolConfig) ->
     let done = db.admin().await.batch_execute(&sql).await;
     done.expect("logins of the project");
     ProjectDb::new(&server, cluster, reference, db.name(), passwords, pool)
-}
-
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut files = Vec::new();
-    for entry in entries.flatten() {
-        match entry.path() {
-            path if path.is_dir() => files.extend(files_below(&path)),
-            path => files.push(path),
-        }
-    }
-    files
 }
 
 fn project_keys() -> ProjectKeys {

@@ -1,6 +1,8 @@
 //! A project with a bucket, the service over it, and requests as clients send them.
 
 mod call;
+#[path = "../../shared/store.rs"]
+mod store;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,7 +15,7 @@ use plinth_project::{
     Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef, PublicUrl,
 };
 use plinth_settings::{Loader, SettingsHandle};
-use plinth_storage::{BlobStore, StorageService, StudioConfig, routes};
+use plinth_storage::{StorageService, StudioConfig, routes};
 use plinth_testkit::TestDatabase;
 use plinth_token::KeySet;
 use serde_json::{Value, json};
@@ -21,6 +23,7 @@ use tempfile::TempDir;
 use tokio_postgres::Client;
 
 pub(crate) use call::{Call, Reply};
+use store::OwnStore;
 
 pub(crate) const PUBLIC_URL: &str = "https://example.com/p/ref";
 pub(crate) const BASE: &str = "/upload/resumable";
@@ -38,6 +41,7 @@ pub(crate) struct Process {
 /// What outlives a process.
 struct Shared {
     db: TestDatabase,
+    store: OwnStore,
     folder: TempDir,
     reference: ProjectRef,
     keys: ProjectKeys,
@@ -58,6 +62,7 @@ impl Process {
         });
         let shared = Shared {
             db: TestDatabase::create().await,
+            store: OwnStore::start(true).await,
             folder: tempfile::tempdir().expect("a folder"),
             reference: ProjectRef::generate(),
             keys: ProjectKeys::new(keyset()),
@@ -88,16 +93,12 @@ impl Process {
             SettingsHandle::new(settings),
             logs,
         );
-        let store = BlobStore::Local {
-            folder: place.folder.path().to_owned(),
-            syncs: true,
-        };
         let studio = StudioConfig {
             folder: place.folder.path().join("renditions"),
             cache_bytes: 1024 * 1024,
             workers: None,
         };
-        let service = StorageService::new(store, &studio);
+        let service = StorageService::new(place.store.open(), &studio);
         let gateway = project.clone();
         let router = routes(service.clone())
             .layer(axum::middleware::map_request(
@@ -217,18 +218,21 @@ impl Process {
 
     /// All files that there are.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let mut files = Vec::new();
-        let mut folders = vec![self.place.folder.path().to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).expect("a folder") {
-                let path = entry.expect("an entry").path();
-                match path.is_dir() {
-                    true => folders.push(path),
-                    false => files.push(path),
-                }
-            }
-        }
-        files
+        self.place.store.all()
+    }
+
+    /// Bytes of the only upload that were stored right before a crash and never confirmed.
+    pub(crate) fn has_unconfirmed_bytes(&self) {
+        let [file] = &self.files()[..] else {
+            panic!("one file");
+        };
+        let unconfirmed = match &self.place.store {
+            OwnStore::Local { .. } => file.clone(),
+            OwnStore::S3(_) => file.with_file_name(format!("at.{:020}", 33)),
+        };
+        let mut bytes = std::fs::read(file).expect("read");
+        bytes.extend(b", and what was never confirmed");
+        std::fs::write(unconfirmed, bytes).expect("written");
     }
 }
 

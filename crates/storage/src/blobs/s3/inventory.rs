@@ -1,0 +1,71 @@
+//! Everything that a project has in the bucket.
+
+use std::{io, pin::pin, time::SystemTime};
+
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use object_store::{ObjectMeta, ObjectStore as _, path::Path};
+
+use super::{S3Blobs, failure, unfinished::Notes};
+use crate::blobs::{
+    Version,
+    inventory::{Place, Stored},
+};
+
+impl S3Blobs {
+    /// Whole blobs as the store lists them, then those that are on their way.
+    pub(in crate::blobs) fn inventory(
+        &self,
+    ) -> impl Stream<Item = io::Result<Stored>> + Send + use<> {
+        let prefix = Path::from(format!("{}/blobs", self.0.prefix));
+        let whole = self.client().list(Some(&prefix)).map_err(failure);
+        let whole = whole.try_filter_map(async |meta| Ok(whole_blob(&meta)));
+        let blobs = self.clone();
+        let unfinished = stream::once(async move { blobs.all_notes().await })
+            .map_ok(|all| {
+                let noted = |(version, notes)| Ok(noted_blob(Version::from(version), &notes));
+                stream::iter(all.into_iter().map(noted))
+            })
+            .try_flatten();
+        whole.chain(unfinished)
+    }
+
+    /// Whether bytes that were listed are still there.
+    pub(in crate::blobs) async fn still_has(&self, stored: &Stored) -> io::Result<bool> {
+        match stored.place {
+            Place::Whole => Ok(self.size(&stored.version).await?.is_some()),
+            Place::Growing | Place::Unfinished => self.has_notes(&stored.version).await,
+        }
+    }
+
+    /// Removes everything.
+    pub(crate) async fn remove_all(&self) -> io::Result<()> {
+        let mut all = pin!(self.inventory());
+        while let Some(stored) = all.try_next().await? {
+            self.remove(&stored.version).await?;
+        }
+        Ok(())
+    }
+}
+
+/// `None` for what somebody else has put there.
+fn whole_blob(meta: &ObjectMeta) -> Option<Stored> {
+    Some(Stored {
+        version: Version::parse(meta.location.filename()?)?,
+        place: Place::Whole,
+        size: meta.size,
+        modified: SystemTime::from(meta.last_modified),
+    })
+}
+
+/// How many bytes a single request has brought so far, the store does not tell.
+fn noted_blob(version: Version, notes: &Notes) -> Stored {
+    Stored {
+        version,
+        place: match notes.offset {
+            Some(_) => Place::Growing,
+            None => Place::Unfinished,
+        },
+        size: notes.offset.unwrap_or_default(),
+        modified: notes.modified,
+    }
+}

@@ -1,0 +1,162 @@
+//! What is on its way, or was left behind: notes beside the blobs.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    time::{Duration, SystemTime},
+};
+
+use futures_util::TryStreamExt as _;
+use object_store::{
+    Error, ObjectStore as _, ObjectStoreExt as _, multipart::MultipartStore as _, path::Path,
+};
+use uuid::Uuid;
+
+use super::{S3Blobs, failure};
+use crate::blobs::Version;
+
+const UPLOAD: &str = "upload.";
+const CHECKPOINT: &str = "at.";
+
+/// All notes on one blob.
+pub(super) struct Notes {
+    /// How far it has come; `None` for one that arrives in a single request.
+    pub(super) offset: Option<u64>,
+    /// When something was last noted.
+    pub(super) modified: SystemTime,
+    paths: Vec<Path>,
+}
+
+impl S3Blobs {
+    /// A multipart upload into that blob has this id.
+    pub(super) async fn note_upload(&self, version: &Version, upload: &str) -> io::Result<()> {
+        let note = format!("{UPLOAD}{}", Uuid::new_v4());
+        let path = self.notes(version).join(note);
+        self.put(&path, upload.to_owned().into()).await
+    }
+
+    /// Where it is noted how far a growing blob is.
+    pub(super) fn checkpoint_path(&self, version: &Version, offset: u64) -> Path {
+        self.notes(version)
+            .join(format!("{CHECKPOINT}{offset:020}"))
+    }
+
+    /// Removes all notes on a blob, and what they are about: multipart uploads other than the one
+    /// that was completed.
+    pub(super) async fn forget(
+        &self,
+        version: &Version,
+        completed: Option<&str>,
+    ) -> io::Result<()> {
+        let mut noted = self.client().list(Some(&self.notes(version)));
+        while let Some(note) = noted.try_next().await.map_err(failure)? {
+            self.forget_note(version, &note.location, completed).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::forget`], where a failure costs nothing but space: what stays is found by
+    /// [`Self::forget_unfinished`].
+    pub(super) async fn try_to_forget(&self, version: &Version, completed: Option<&str>) {
+        if let Err(error) = self.forget(version, completed).await {
+            tracing::warn!(%error, "notes on an upload stay for now: {error}");
+        }
+    }
+
+    /// Lets go what arrived in a single request that cannot be under way any more, and what a blob
+    /// left behind that is whole since long ago. Blobs that grow have a time of their own.
+    pub(in crate::blobs) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
+        for (version, notes) in self.all_notes().await? {
+            let version = Version::from(version);
+            let is_old = notes.modified.elapsed().is_ok_and(|elapsed| elapsed > age);
+            if is_old && (notes.offset.is_none() || self.size(&version).await?.is_some()) {
+                for path in &notes.paths {
+                    self.forget_note(&version, path, None).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The notes on all blobs that have any. Few do.
+    pub(super) async fn all_notes(&self) -> io::Result<BTreeMap<Uuid, Notes>> {
+        let prefix = Path::from(format!("{}/unfinished", self.0.prefix));
+        let mut noted = self.client().list(Some(&prefix));
+        let mut all = BTreeMap::new();
+        while let Some(note) = noted.try_next().await.map_err(failure)? {
+            let Some((version, offset)) = read_path(&note.location) else {
+                continue;
+            };
+            let modified = SystemTime::from(note.last_modified);
+            let notes = all.entry(version.uuid()).or_insert_with(|| Notes {
+                offset: None,
+                modified,
+                paths: Vec::new(),
+            });
+            notes.offset = notes.offset.max(offset);
+            notes.modified = notes.modified.max(modified);
+            notes.paths.push(note.location);
+        }
+        Ok(all)
+    }
+
+    pub(super) async fn has_notes(&self, version: &Version) -> io::Result<bool> {
+        let mut noted = self.client().list(Some(&self.notes(version)));
+        let first = noted.try_next().await.map_err(failure)?;
+        Ok(first.is_some())
+    }
+
+    async fn forget_note(
+        &self,
+        version: &Version,
+        note: &Path,
+        completed: Option<&str>,
+    ) -> io::Result<()> {
+        let is_upload = note.filename().is_some_and(|name| name.starts_with(UPLOAD));
+        if is_upload
+            && let Some(upload) = self.read_note(note).await?
+            && completed != Some(upload.as_str())
+        {
+            self.abort(version, &upload).await?;
+        }
+        self.delete(note).await
+    }
+
+    /// That it is over already is no failure.
+    async fn abort(&self, version: &Version, upload: &str) -> io::Result<()> {
+        let path = self.path(version);
+        match self
+            .client()
+            .abort_multipart(&path, &upload.to_owned())
+            .await
+        {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failure(error)),
+        }
+    }
+
+    async fn read_note(&self, path: &Path) -> io::Result<Option<String>> {
+        let found = match self.client().get(path).await {
+            Ok(found) => found,
+            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(failure(error)),
+        };
+        let bytes = found.bytes().await.map_err(failure)?;
+        Ok(String::from_utf8(bytes.into()).ok())
+    }
+
+    fn notes(&self, version: &Version) -> Path {
+        Path::from(format!("{}/unfinished/{version}", self.0.prefix))
+    }
+}
+
+/// Whose note it is, and for a checkpoint how far the blob has come.
+fn read_path(path: &Path) -> Option<(Version, Option<u64>)> {
+    let (folder, note) = path.as_ref().rsplit_once('/')?;
+    let (_, version) = folder.rsplit_once('/')?;
+    let offset = note.strip_prefix(CHECKPOINT);
+    Some((
+        Version::parse(version)?,
+        offset.and_then(|offset| offset.parse().ok()),
+    ))
+}

@@ -1,0 +1,18 @@
+//! The server as a program of its own, for tests that are not written in Rust: it prints where it
+//! is as one line of JSON, and ends with its standard input.
+
+use std::io::{self, Read as _};
+
+use plinth_teststore::{ACCESS_KEY, BUCKET, SECRET_KEY, TestStore};
+
+#[tokio::main]
+async fn main() -> io::Result<()> {
+    let store = TestStore::start().await?;
+    let url = store.url();
+    println!(
+        r#"{{"endpoint":"{url}","bucket":"{BUCKET}","accessKey":"{ACCESS_KEY}","secretKey":"{SECRET_KEY}"}}"#
+    );
+    let until_the_end = || io::stdin().read_to_end(&mut Vec::new());
+    tokio::task::spawn_blocking(until_the_end).await??;
+    Ok(())
+}

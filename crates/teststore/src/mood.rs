@@ -1,0 +1,102 @@
+//! How the server feels.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use axum::{body::Body, response::Response};
+use http::{Method, Request, StatusCode};
+
+/// How requests are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mood {
+    /// By the server.
+    #[default]
+    Good,
+    /// With 503, whatever is asked.
+    Unavailable,
+    /// Never.
+    Silent,
+}
+
+/// Says how requests are answered, and counts them.
+#[derive(Debug, Default)]
+pub struct Switch {
+    rule: Mutex<Rule>,
+    requests: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Rule {
+    mood: Mood,
+    /// Only requests with this method suffer.
+    method: Option<Method>,
+    /// How many requests still suffer.
+    left: Option<u64>,
+}
+
+impl Switch {
+    /// All requests from now on.
+    pub fn set(&self, mood: Mood) {
+        self.change(Rule {
+            mood,
+            ..Rule::default()
+        });
+    }
+
+    /// Requests with that method from now on; others are well.
+    pub fn set_for(&self, method: Method, mood: Mood) {
+        self.change(Rule {
+            mood,
+            method: Some(method),
+            left: None,
+        });
+    }
+
+    /// The next so many requests; later ones are well.
+    pub fn set_next(&self, count: u64, mood: Mood) {
+        self.change(Rule {
+            mood,
+            method: None,
+            left: Some(count),
+        });
+    }
+
+    /// How many requests have come.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    fn change(&self, rule: Rule) {
+        *self.rule.lock().unwrap_or_else(PoisonError::into_inner) = rule;
+    }
+
+    pub(crate) fn mood_for(&self, request: &Request<Body>) -> Mood {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
+        if rule
+            .method
+            .as_ref()
+            .is_some_and(|method| method != request.method())
+        {
+            return Mood::Good;
+        }
+        match &mut rule.left {
+            Some(0) => Mood::Good,
+            Some(left) => {
+                *left -= 1;
+                rule.mood
+            }
+            None => rule.mood,
+        }
+    }
+}
+
+pub(crate) fn unavailable() -> Response {
+    let body = "<?xml version=\"1.0\"?><Error><Code>SlowDown</Code>\
+                <Message>Please reduce your request rate.</Message></Error>";
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response
+}

@@ -1,0 +1,65 @@
+//! The server is a real one, and fails as it is told.
+
+use std::time::Duration;
+
+use object_store::{
+    ObjectStoreExt as _, RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder},
+    path::Path,
+};
+use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, TestStore};
+
+fn client(server: &TestStore, secret: &str) -> AmazonS3 {
+    let retries = RetryConfig {
+        max_retries: 0,
+        ..RetryConfig::default()
+    };
+    let builder = AmazonS3Builder::new()
+        .with_endpoint(server.url())
+        .with_allow_http(true)
+        .with_bucket_name(BUCKET)
+        .with_access_key_id(ACCESS_KEY)
+        .with_secret_access_key(secret)
+        .with_retry(retries);
+    builder.build().expect("a client")
+}
+
+#[tokio::test]
+async fn objects_are_kept_for_those_who_may() {
+    let server = TestStore::start().await.expect("a server");
+    let path = Path::from("a/b");
+
+    let put = client(&server, SECRET_KEY).put(&path, "bytes".into()).await;
+    put.expect("stored");
+
+    let found = client(&server, SECRET_KEY).get(&path).await.expect("there");
+    assert_eq!(found.bytes().await.expect("read"), "bytes");
+    assert!(client(&server, "wrong").get(&path).await.is_err());
+    assert!(server.files().join("a/b").is_file());
+}
+
+#[tokio::test]
+async fn moods_come_and_go() {
+    let server = TestStore::start().await.expect("a server");
+    let client = client(&server, SECRET_KEY);
+    let path = Path::from("a");
+    let put = async || client.put(&path, "bytes".into()).await;
+    put().await.expect("stored");
+
+    server.switch().set_next(1, Mood::Unavailable);
+    let error = put().await.expect_err("unavailable").to_string();
+    assert!(error.contains("503"), "{error}");
+    put().await.expect("once only");
+
+    server
+        .switch()
+        .set_for(http::Method::PUT, Mood::Unavailable);
+    put().await.expect_err("unavailable");
+    client.head(&path).await.expect("others are well");
+
+    server.switch().set(Mood::Silent);
+    let silence = tokio::time::timeout(Duration::from_millis(100), client.head(&path)).await;
+    assert!(silence.is_err());
+    server.switch().set(Mood::Good);
+    client.head(&path).await.expect("well again");
+}

@@ -1,0 +1,56 @@
+// The bytes are on an S3 server: what a start says that cannot work, and what is left when it is gone.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { startPlinth } from "../support/plinth.mjs";
+import { dataOf, startStorage } from "./support.mjs";
+
+const skip = process.env.PLINTH_TESTSTORE_BIN ? false : "files are in a folder in this run";
+
+test("a start says that the bucket is missing", { skip }, async () => {
+  const started = startPlinth({ env: { PLINTH_STORAGE_S3_BUCKET: "elsewhere" } });
+  await assert.rejects(started, /the S3 store has no bucket named elsewhere/);
+});
+
+test("a start says that the keys are refused, and does not say the keys", { skip }, async () => {
+  const env = { PLINTH_STORAGE_S3_SECRET_KEY: "one-that-nobody-may-read" };
+  await assert.rejects(startPlinth({ env }), (error) => {
+    assert.match(error.message, /the S3 store refuses .*: SignatureDoesNotMatch/);
+    assert.doesNotMatch(error.message, /one-that-nobody-may-read/);
+    return true;
+  });
+});
+
+test("a start does not wait for a store that is not there", { skip }, async () => {
+  const env = { PLINTH_STORAGE_S3_ENDPOINT: "http://127.0.0.1:1" };
+  const plinth = await startPlinth({ env });
+  try {
+    assert.match(plinth.log(), /files cannot be reached until the S3 store is well/);
+    const answer = await fetch(`${plinth.apiUrl}/storage/v1/status`);
+    assert.equal(answer.status, 200);
+  } finally {
+    await plinth.stop();
+  }
+});
+
+test("what needs no bytes goes on without the store", { skip }, async () => {
+  const plinth = await startStorage();
+  try {
+    const files = await plinth.bucket("files");
+    await dataOf(files.upload("kept.txt", "kept"));
+    await plinth.store.stop();
+
+    for (const refused of [files.download("kept.txt"), files.upload("new.txt", "new")]) {
+      const { error } = await refused;
+      assert.equal(error?.status ?? error?.originalError?.status, 500);
+    }
+
+    const listed = await dataOf(files.list());
+    assert.deepEqual(listed.map(({ name }) => name), ["kept.txt"]);
+    await dataOf(files.move("kept.txt", "moved.txt"));
+    await dataOf(files.remove(["moved.txt"]));
+  } finally {
+    await plinth.stop();
+  }
+});

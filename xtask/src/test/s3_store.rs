@@ -1,0 +1,65 @@
+//! The tests about files once more, with the files on a real S3 server that the tests start.
+
+use std::{
+    cell::OnceCell,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use super::{
+    Artifacts, BUILD, JS_CLIENTS, RUNTIME_PACKAGES, SYSTEM_PACKAGES, npm_test, packages_of,
+};
+use crate::{
+    commands,
+    steps::{Outcome, Step},
+};
+
+const STORAGE: &str = "plinth-storage";
+/// The server as a program of its own.
+const TESTSTORE: &str = "plinth-teststore";
+
+/// The folder of `js-clients` that is about files.
+const FOLDER: &str = "storage";
+
+pub(super) fn steps(js_clients: Option<PathBuf>, built: &OnceCell<Artifacts>) -> Vec<Step<'_>> {
+    let in_rust = Step::new("rust tests of files on S3", || {
+        let artifacts = built.get().context("the tests were not built")?;
+        artifacts.run_tests_of(&[STORAGE], ("PLINTH_TEST_STORE", "s3"))
+    });
+    let mut steps = vec![in_rust.needs([BUILD, RUNTIME_PACKAGES])];
+    if let Some(suite) = js_clients {
+        let packages = packages_of(JS_CLIENTS);
+        let in_javascript = Step::new("js-clients tests of files on S3", move || {
+            test_in_javascript(&suite, built)
+        });
+        let needs = [BUILD, RUNTIME_PACKAGES, SYSTEM_PACKAGES, &packages];
+        steps.push(in_javascript.needs(needs));
+    }
+    steps
+}
+
+fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outcome> {
+    let artifacts = built.get().context("the program was not built")?;
+    let mut npm = npm_test(suite, artifacts)?;
+    npm.arg("--").args(test_files(suite)?);
+    npm.env("PLINTH_TESTSTORE_BIN", artifacts.program(TESTSTORE)?);
+    commands::run(&mut npm)?;
+    Ok(Outcome::Done)
+}
+
+fn test_files(suite: &Path) -> Result<Vec<PathBuf>> {
+    let folder = suite.join(FOLDER);
+    let entries = fs::read_dir(&folder);
+    let entries = entries.with_context(|| format!("{} cannot be listed", folder.display()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(".test.mjs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
