@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use url::{Host, Url};
+use url::Url;
 
 /// The base URL of a project, checked and normalised.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,10 +17,16 @@ impl ProjectUrl {
     /// Reads a base URL such as `https://abc.example.co` or `http://localhost:54321`. Services
     /// are found below its path.
     pub fn parse(text: &str) -> Result<Self, InvalidProjectUrl> {
-        let mut url = Url::parse(text.trim()).map_err(|_| InvalidProjectUrl)?;
-        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        let text = text.trim();
+        // The parser would also take `https:abc.example.co`.
+        let begins_with = |scheme: &str| {
+            let begin = text.get(..scheme.len());
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+        };
+        if !begins_with("http://") && !begins_with("https://") {
             return Err(InvalidProjectUrl);
         }
+        let mut url = Url::parse(text).map_err(|_| InvalidProjectUrl)?;
         url.set_query(None);
         url.set_fragment(None);
         if !url.path().ends_with('/') {
@@ -45,12 +51,7 @@ impl ProjectUrl {
     /// Only the first part of the host's name counts, so `api.a.test` and `api.b.test` share one;
     /// where one application uses both, or IP addresses, it should set a key of its own (S6).
     pub fn storage_key(&self) -> String {
-        let host = match self.0.host() {
-            Some(Host::Domain(name)) => name.to_owned(),
-            Some(Host::Ipv4(address)) => address.to_string(),
-            Some(Host::Ipv6(address)) => format!("[{address}]"),
-            None => String::new(),
-        };
+        let host = self.0.host_str().unwrap_or_default();
         let first = host.split('.').next().unwrap_or_default();
         format!("sb-{first}-auth-token")
     }
@@ -94,6 +95,8 @@ mod tests {
         check("https://api.example.com", "sb-api-auth-token");
         check("https://example.com/base", "sb-example-auth-token");
         check("http://[::1]:8000", "sb-[::1]-auth-token");
+        // As JavaScript writes it.
+        check("http://[::ffff:1.2.3.4]", "sb-[::ffff:102:304]-auth-token");
         check("  HTTPS://User:Pass@ABC.Example.co  ", "sb-abc-auth-token");
         check("https://bücher.example", "sb-xn--bcher-kva-auth-token");
     }
@@ -121,6 +124,7 @@ mod tests {
             "ftp://a.test",
             "//a.test",
             "http://",
+            "https:abc.example.co",
             "localhost:54321",
         ] {
             assert_eq!(ProjectUrl::parse(text), Err(InvalidProjectUrl), "{text}");

@@ -110,6 +110,15 @@ impl SessionWriter {
         if scope == Scope::Local {
             self.clear();
         }
+        // The token at hand has ended. The server would refuse it, which tells nothing about the
+        // session: that lives on in its refresh token.
+        if matches!(self.0.read_state(), SessionState::Unavailable) && stored.is_some() {
+            return Err(AuthError::Retryable {
+                status: 0,
+                message: "The session could not be refreshed, so it cannot be ended now".to_owned(),
+                retry_after: None,
+            });
+        }
         if let Some(stored) = stored {
             let ended = self
                 .0

@@ -51,8 +51,11 @@ impl Auth {
     /// Nothing about it is verified: it is what the store says. Servers that must know who asks
     /// use [`Auth::claims`] or [`Auth::user`].
     pub async fn session(&self) -> Result<Option<Session>, AuthError> {
-        self.engine.ready().await;
-        self.engine.load().await
+        let load = async {
+            self.engine.ready().await;
+            self.engine.load().await
+        };
+        self.api.within(load).await
     }
 
     /// New tokens now, whatever time is left.
@@ -65,7 +68,7 @@ impl Auth {
     /// New tokens for this refresh token; they become the session.
     pub async fn refresh_with(&self, refresh_token: &str) -> Result<Session, AuthError> {
         self.engine.ready().await;
-        self.engine.refresh(refresh_token).await
+        self.api.within(self.engine.refresh(refresh_token)).await
     }
 
     /// Makes two tokens from elsewhere the session, after asking the server who they belong to.
@@ -83,7 +86,7 @@ impl Auth {
         let exp = Decoded::parse(access_token)?.exp();
         let is_ended = |exp: i64| exp.saturating_mul(1000) <= now_ms;
         let Some(exp) = exp.filter(|exp| !is_ended(*exp)) else {
-            return self.engine.refresh(refresh_token).await;
+            return self.refresh_with(refresh_token).await;
         };
         let user = self.user_for(access_token).await?;
         let now_s = now_ms.div_euclid(1000);
@@ -96,7 +99,7 @@ impl Auth {
 
     /// The signed-in user, as the server knows them now.
     pub async fn user(&self) -> Result<User, AuthError> {
-        match self.api.within(self.session()).await? {
+        match self.session().await? {
             Some(session) => self.user_for(session.access_token()).await,
             None if self.api().has_own_authorization() => self.api().user_by_header().await,
             None => Err(AuthError::SessionMissing),
@@ -171,8 +174,7 @@ impl Auth {
     /// [`Scope::Local`] forgets this device's session first and then tells the server;
     /// [`Scope::Global`] keeps it if the server cannot be told; [`Scope::Others`] never touches it.
     pub async fn sign_out(&self, scope: Scope) -> Result<(), AuthError> {
-        self.engine.ready().await;
-        let session = match self.engine.load().await {
+        let session = match self.session().await {
             Ok(session) => session,
             Err(error) => {
                 if scope == Scope::Local {

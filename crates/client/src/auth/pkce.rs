@@ -14,6 +14,8 @@ use crate::store::SessionStore;
 
 /// K10: at most this many sign-ins wait at once; beginning one more forgets the oldest.
 pub const MAX_PENDING_FLOWS: usize = 5;
+/// What a list may hold that somebody else has written. Longer ones are nobody's who means well.
+const MOST_LISTED_FLOWS: usize = 64;
 const VERIFIER_BYTES: usize = 56;
 const FLOW_ID_BYTES: usize = 16;
 
@@ -177,6 +179,7 @@ impl PendingFlows {
         let mut ids = ids.unwrap_or_default();
         // A store may hold what others wrote; an id becomes part of a key.
         ids.retain(|id| is_flow_id(id));
+        ids.truncate(MOST_LISTED_FLOWS);
         Ok(ids)
     }
 

@@ -210,6 +210,17 @@ impl Outgoing {
             self.headers.insert(name, value);
         }
     }
+
+    /// The same with the project's key, which stays out of traces: it may be a secret one.
+    pub(crate) fn default_key(&mut self, key: &str) {
+        let name = HeaderName::from_static("apikey");
+        if !self.headers.contains_key(&name)
+            && let Ok(mut key) = HeaderValue::from_str(key)
+        {
+            key.set_sensitive(true);
+            self.headers.insert(name, key);
+        }
+    }
 }
 
 impl Answer {

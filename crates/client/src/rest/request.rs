@@ -26,7 +26,7 @@ impl Query {
         for (name, value) in &self.options.headers {
             request.headers.insert(name, value.clone());
         }
-        request.default_header(HeaderName::from_static("apikey"), &base.key);
+        request.default_key(&base.key);
         let bearer = format!("Bearer {}", token.unwrap_or(&base.key));
         let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| unsendable())?;
         bearer.set_sensitive(true);

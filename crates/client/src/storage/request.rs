@@ -123,7 +123,9 @@ impl Context {
         if options.is_unsendable {
             return Err(unsendable);
         }
-        let token = self.tokens.token().await?;
+        let timeout = options.timeout.or(self.base.timeout);
+        let token = self.base.http.within(timeout, self.tokens.token());
+        let token = token.await??;
         let mut request = Outgoing::new(call.method.clone(), self.url(&call));
         request.headers = self.base.headers.clone();
         for (name, value) in &call.headers {
@@ -133,7 +135,7 @@ impl Context {
         for (name, value) in &options.headers {
             request.headers.insert(name, value.clone());
         }
-        request.default_header(HeaderName::from_static("apikey"), &self.base.key);
+        request.default_key(&self.base.key);
         let bearer = format!("Bearer {}", token.as_deref().unwrap_or(&self.base.key));
         let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| unsendable)?;
         bearer.set_sensitive(true);
@@ -143,7 +145,7 @@ impl Context {
             .or_insert(bearer);
         request.default_header(HeaderName::from_static("x-client-info"), &client_info());
         request.body = call.body;
-        request.timeout = options.timeout.or(self.base.timeout);
+        request.timeout = timeout;
         Ok(request)
     }
 

@@ -9,8 +9,9 @@ use futures_util::{StreamExt, stream};
 use plinth_client::StorageError;
 use plinth_client::storage::{SortBy, StorageErrorCode, UploadBody};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
-use crate::support::{Bench, Reply, token_answer};
+use crate::support::{Bench, Reply, settle, token_answer};
 
 const KEY: &str = r#"{"Key":"b/a","Id":"1"}"#;
 
@@ -109,6 +110,25 @@ async fn a_request_whose_session_cannot_be_refreshed_is_not_sent() {
             .iter()
             .all(|route| route.starts_with("POST /auth"))
     );
+}
+
+#[tokio::test]
+async fn a_request_waits_for_the_session_no_longer_than_for_its_answer() {
+    let bench = Bench::new();
+    bench.store_session(-10).await;
+    let never = Arc::new(Semaphore::new(0));
+    let hanging = Reply::json(200, json!({})).behind(&never);
+    bench.server.on("POST /auth/v1/token", [hanging]);
+
+    let buckets = bench.client().storage().buckets();
+    let buckets = buckets.timeout(Duration::from_secs(2)).send();
+    let (error, ()) = tokio::join!(buckets, async {
+        settle().await;
+        bench.advance(2);
+    });
+
+    assert_eq!(error.unwrap_err().to_string(), "the request timed out");
+    assert_eq!(bench.server.routes(), ["POST /auth/v1/token"]);
 }
 
 #[tokio::test]

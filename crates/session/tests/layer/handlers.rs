@@ -215,6 +215,27 @@ async fn signing_out_here_always_works_and_signing_out_others_keeps_this_one() {
 }
 
 #[tokio::test]
+async fn a_session_that_cannot_be_refreshed_is_not_said_to_have_ended() {
+    let app = App::new();
+    app.upstream.refreshing(on_refresh::error(503, "no"));
+    // What a server makes of a token that has ended.
+    app.upstream.signing_out(on_refresh::error(403, "bad_jwt"));
+    for scope in ["global", "others"] {
+        let mut browser = app.signed_in_for(-10);
+        let form = format!("scope={scope}");
+        let reply = browser.post("/auth/sign-out", &form).await;
+        let location = reply.header("location");
+        assert_eq!((reply.status.as_u16(), location), (503, None), "{scope}");
+        assert_eq!(browser.cookie_names(), [KEY], "{scope}");
+    }
+
+    let mut browser = app.signed_in_for(-10);
+    let reply = browser.post("/auth/sign-out", "scope=local").await;
+    assert_eq!(reply.status.as_u16(), 303);
+    assert_eq!(browser.cookie_names(), [""; 0]);
+}
+
+#[tokio::test]
 async fn signing_out_takes_sign_ins_under_way_with_it() {
     let app = App::new();
     let mut browser = app.signed_in_for(3600);
