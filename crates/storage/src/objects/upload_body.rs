@@ -9,14 +9,13 @@ use http::{
 };
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use multer::{Field, Multipart};
 use serde_json::Value;
 
 use super::serve::value as header_value;
 use crate::{
     blobs::Source,
     error::{Code, StorageError},
-    request::aborted,
+    request::{Form, Part, aborted},
 };
 
 const MAX_FIELDS: usize = 10;
@@ -75,12 +74,12 @@ fn read_metadata(json: &[u8]) -> Option<Value> {
 /// A body that has been read up to the file's first byte.
 pub(crate) struct UploadBody {
     about: About,
-    form: Form,
+    content: Content,
 }
 
-enum Form {
+enum Content {
     Raw(Whole),
-    Multipart(Box<Parts>),
+    InForm(Box<Parts>),
 }
 
 /// A body that is the file.
@@ -111,8 +110,8 @@ impl Whole {
 }
 
 struct Parts {
-    rest: Multipart<'static>,
-    file: Field<'static>,
+    rest: Form,
+    file: Part,
     /// How many fields were read before it.
     fields: usize,
 }
@@ -121,36 +120,30 @@ impl UploadBody {
     /// Reads what stands before the file.
     pub(crate) async fn open(headers: &HeaderMap, body: Body) -> Result<Self, StorageError> {
         let mut about = About::of_headers(headers);
-        let boundary = about
-            .content_type
-            .as_deref()
-            .and_then(boundary)
-            .transpose()?;
-        let Some(boundary) = boundary else {
-            let form = Form::Raw(Whole {
+        let form_type = about.content_type.take_if(|kind| is_form(kind));
+        let Some(form_type) = form_type else {
+            let content = Content::Raw(Whole {
                 body,
                 taken: 0,
                 promised: about.content_length,
             });
-            return Ok(Self { about, form });
+            return Ok(Self { about, content });
         };
         about = About {
             content_length: about.content_length,
             ..About::default()
         };
-        let mut parts = Multipart::new(body.into_data_stream(), boundary);
+        let mut form = Form::open(&form_type, body)?;
         let mut fields = 0;
-        while let Some(part) = parts.next_field().await.map_err(bad_form)? {
+        while let Some(part) = form.next().await? {
             if is_file(&part) {
-                let declared = part.content_type().map(ToString::to_string);
-                about.content_type = about.content_type.or(declared);
-                let parts = Parts {
-                    rest: parts,
+                about.content_type = about.content_type.or(part.content_type());
+                let content = Content::InForm(Box::new(Parts {
+                    rest: form,
                     file: part,
                     fields,
-                };
-                let form = Form::Multipart(Box::new(parts));
-                return Ok(Self { about, form });
+                }));
+                return Ok(Self { about, content });
             }
             about.read_field(part, &mut fields).await?;
         }
@@ -159,7 +152,7 @@ impl UploadBody {
 
     /// Whether the body is the file and nothing else.
     pub(crate) fn is_raw(&self) -> bool {
-        matches!(self.form, Form::Raw(_))
+        matches!(self.content, Content::Raw(_))
     }
 
     /// What is known so far.
@@ -170,14 +163,14 @@ impl UploadBody {
     /// Reads what stands behind the file; clients append fields there, too.
     pub(crate) async fn close(self) -> Result<About, StorageError> {
         let mut about = self.about;
-        if let Form::Multipart(parts) = self.form {
+        if let Content::InForm(parts) = self.content {
             let Parts {
                 mut rest,
                 file,
                 mut fields,
             } = *parts;
             drop(file);
-            while let Some(part) = rest.next_field().await.map_err(bad_form)? {
+            while let Some(part) = rest.next().await? {
                 if !is_file(&part) {
                     about.read_field(part, &mut fields).await?;
                 }
@@ -189,9 +182,9 @@ impl UploadBody {
 
 impl Source for UploadBody {
     async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        match &mut self.form {
-            Form::Raw(whole) => whole.next().await,
-            Form::Multipart(parts) => parts.file.chunk().await.map_err(bad_form),
+        match &mut self.content {
+            Content::Raw(whole) => whole.next().await,
+            Content::InForm(parts) => parts.file.chunk().await,
         }
     }
 }
@@ -207,19 +200,15 @@ pub(crate) async fn next_of_body(body: &mut Body) -> Result<Option<Bytes>, Stora
 }
 
 impl About {
-    async fn read_field(
-        &mut self,
-        mut part: Field<'static>,
-        fields: &mut usize,
-    ) -> Result<(), StorageError> {
+    async fn read_field(&mut self, mut part: Part, fields: &mut usize) -> Result<(), StorageError> {
         *fields += 1;
         if *fields > MAX_FIELDS {
             let message = format!("A form may have {MAX_FIELDS} fields beside its file");
             return Err(StorageError::invalid_request(message));
         }
-        let name = part.name().unwrap_or_default().to_owned();
+        let name = part.name().to_owned();
         let mut text = Vec::new();
-        while let Some(bytes) = part.chunk().await.map_err(bad_form)? {
+        while let Some(bytes) = part.chunk().await? {
             if text.len() + bytes.len() > MAX_FIELD_BYTES {
                 let message = "The user_metadata exceeded the maximum allowed size";
                 let error = StorageError::new(Code::EntityTooLarge, 413, message);
@@ -264,19 +253,13 @@ fn cache_control(seconds: &str) -> String {
     format!("max-age={}", seconds.trim())
 }
 
-fn is_file(part: &Field<'_>) -> bool {
-    let is_bytes = |kind: &dyn ToString| kind.to_string() == DEFAULT_TYPE;
-    part.file_name().is_some() || part.content_type().is_some_and(|kind| is_bytes(kind))
+fn is_file(part: &Part) -> bool {
+    let is_bytes = |kind: String| kind == DEFAULT_TYPE;
+    part.file_name().is_some() || part.content_type().is_some_and(is_bytes)
 }
 
-/// The boundary of a form; `None` where the body is the file itself.
-fn boundary(content_type: &str) -> Option<Result<String, StorageError>> {
-    let is_form = content_type
-        .get(..19)
-        .is_some_and(|start| start.eq_ignore_ascii_case("multipart/form-data"));
-    is_form.then(|| multer::parse_boundary(content_type).map_err(bad_form))
-}
-
-fn bad_form(error: multer::Error) -> StorageError {
-    StorageError::invalid_request(format!("The form cannot be read: {error}"))
+/// Whether a body is a form, and not the file itself.
+fn is_form(content_type: &str) -> bool {
+    let start = content_type.get(..19);
+    start.is_some_and(|start| start.eq_ignore_ascii_case("multipart/form-data"))
 }

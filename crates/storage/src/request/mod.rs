@@ -3,6 +3,7 @@
 mod context;
 mod fields;
 mod file_size;
+mod form;
 mod mime;
 mod names;
 mod robots;
@@ -11,6 +12,7 @@ mod route;
 pub(crate) use context::{Context, aborted, caller_of_token, closing, read_fields, read_small};
 pub(crate) use fields::{Fields, MAX_JSON_BYTES};
 pub(crate) use file_size::parse_file_size;
+pub(crate) use form::{Form, Part};
 pub(crate) use mime::{check_allowed, check_type, essence};
 pub(crate) use names::{check_bucket, check_key, check_new_bucket};
 pub(crate) use robots::check_robots_tag;

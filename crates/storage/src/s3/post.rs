@@ -9,7 +9,6 @@ use http::{
     header::{CONTENT_TYPE, ETAG},
     request::Parts,
 };
-use multer::{Field, Multipart};
 use time::OffsetDateTime;
 
 use super::{
@@ -20,7 +19,12 @@ use super::{
     put::{About, Terms, etag, store},
     xml::Xml,
 };
-use crate::{blobs::Source, error::StorageError, objects::respond, request::Place};
+use crate::{
+    blobs::Source,
+    error::StorageError,
+    objects::respond,
+    request::{Form, Part, Place},
+};
 
 const MAX_FIELDS: usize = 100;
 const MAX_FIELD_BYTES: usize = 64 * 1024;
@@ -33,7 +37,7 @@ pub(super) async fn post(
     target: Target,
 ) -> Result<Response, StorageError> {
     let now = OffsetDateTime::now_utc();
-    let mut form = Form::open(&parts.headers, body).await?;
+    let mut form = FileForm::open(&parts.headers, body).await?;
     let field = |name: &str| form.fields.get(name).cloned();
     let region = &scene.config.s3_region;
     let caller = authenticate_policy(&scene.project, region, field, now)?;
@@ -71,31 +75,30 @@ pub(super) async fn post(
 }
 
 /// A form that has been read up to its file.
-struct Form {
+struct FileForm {
     /// By their names in lower case.
     fields: BTreeMap<String, String>,
     file_name: String,
-    file: Field<'static>,
+    file: Part,
     /// What follows the file is not looked at.
-    _rest: Multipart<'static>,
+    _rest: Form,
 }
 
-impl Form {
+impl FileForm {
     async fn open(headers: &HeaderMap, body: Body) -> Result<Self, StorageError> {
         let kind = headers
             .get(CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok());
-        let boundary = multer::parse_boundary(kind.unwrap_or_default()).map_err(bad_form)?;
-        let mut parts = Multipart::new(body.into_data_stream(), boundary);
+        let mut form = Form::open(kind.unwrap_or_default(), body)?;
         let mut fields = BTreeMap::new();
-        while let Some(part) = parts.next_field().await.map_err(bad_form)? {
-            let name = part.name().unwrap_or_default().to_ascii_lowercase();
+        while let Some(part) = form.next().await? {
+            let name = part.name().to_ascii_lowercase();
             if name == "file" {
                 return Ok(Self {
                     fields,
                     file_name: part.file_name().unwrap_or_default().to_owned(),
                     file: part,
-                    _rest: parts,
+                    _rest: form,
                 });
             }
             let value = read_field(part).await?;
@@ -113,15 +116,15 @@ impl Form {
     }
 }
 
-impl Source for Form {
+impl Source for FileForm {
     async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        self.file.chunk().await.map_err(bad_form)
+        self.file.chunk().await
     }
 }
 
-async fn read_field(mut part: Field<'static>) -> Result<String, StorageError> {
+async fn read_field(mut part: Part) -> Result<String, StorageError> {
     let mut text = Vec::new();
-    while let Some(bytes) = part.chunk().await.map_err(bad_form)? {
+    while let Some(bytes) = part.chunk().await? {
         if text.len() + bytes.len() > MAX_FIELD_BYTES {
             let message = "A field of the form is too large";
             return Err(StorageError::invalid_request(message));
@@ -130,8 +133,4 @@ async fn read_field(mut part: Field<'static>) -> Result<String, StorageError> {
     }
     String::from_utf8(text)
         .map_err(|_| StorageError::invalid_request("A field of the form is no text"))
-}
-
-fn bad_form(error: multer::Error) -> StorageError {
-    StorageError::invalid_request(format!("The form cannot be read: {error}"))
 }
