@@ -51,6 +51,11 @@ impl Blobs {
         }
     }
 
+    /// Whether another installation may keep its bytes in the same place.
+    pub(crate) fn may_be_shared(&self) -> bool {
+        matches!(self, Self::S3(_))
+    }
+
     /// Whether bytes that were listed are still there.
     pub(crate) async fn still_has(&self, stored: &Stored) -> io::Result<bool> {
         match self {

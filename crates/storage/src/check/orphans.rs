@@ -56,7 +56,8 @@ impl Check<'_> {
 /// blobs that were. Takes its time: half of it is left to others.
 ///
 /// Nobody has asked for it, so the bytes stay as long as an upload may take: somebody may be
-/// bringing rows back from a backup.
+/// bringing rows back from a backup. Bytes in a store that other installations may use as well, say
+/// a copy of this one, stay until somebody says that they are nobody's.
 pub(crate) async fn collect_orphans(
     db: &ProjectDb,
     blobs: &Blobs,
@@ -64,6 +65,11 @@ pub(crate) async fn collect_orphans(
 ) -> Result<u64, CheckError> {
     let mut pages = pin!(blobs.inventory().chunks(PAGE));
     let stay = RELEASED_AFTER + patience.longest_upload;
+    let is_shared = blobs.may_be_shared();
+    let what_follows = match is_shared {
+        true => "`plinth storage check --repair` would have them collected",
+        false => "they will be collected",
+    };
     let mut found = 0;
     loop {
         let began = Instant::now();
@@ -80,9 +86,11 @@ pub(crate) async fn collect_orphans(
         });
         let orphans = orphans(db, blobs, page.collect(), patience).await?;
         for Stored { version, size, .. } in &orphans {
-            tracing::warn!("nothing names the {size} bytes of {version}; they will be collected");
+            tracing::warn!("nothing names the {size} bytes of {version}; {what_follows}");
         }
-        found += hand_over(db, &orphans, stay).await?;
+        if !is_shared {
+            found += hand_over(db, &orphans, stay).await?;
+        }
         sleep(began.elapsed()).await;
     }
 }

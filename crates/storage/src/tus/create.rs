@@ -95,7 +95,7 @@ async fn begin(
     let (lease, mut upload) = Lease::take(context, id).await?;
     let received = receive(context, &lease, &mut upload, right, chunk).await;
     if received.is_err() {
-        Upload::forget(&context.project.db, &id.version).await?;
+        Upload::forget(&context.project.db, &id.version, lease.id()).await?;
     }
     lease.release().await;
     received.map(|()| upload)

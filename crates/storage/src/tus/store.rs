@@ -152,18 +152,31 @@ impl Upload {
         Ok(is_advanced)
     }
 
-    /// The upload is not wanted any more, nor are its bytes.
-    pub(super) async fn forget(db: &ProjectDb, version: &Version) -> Result<(), DbError> {
+    /// The upload is not wanted any more, nor are its bytes; the sweeper removes them. Only the
+    /// holder of the lease can say so: gives whether it still was.
+    pub(super) async fn forget(
+        db: &ProjectDb,
+        version: &Version,
+        lease: Uuid,
+    ) -> Result<bool, DbError> {
         const SQL: &str = "
-            with forgotten as (delete from plinth.resumable_upload where version = $1),
-            unneeded as (delete from plinth.pending_blob where version = $1 returning version)
+            with forgotten as (
+                delete from plinth.resumable_upload
+                where version = $1 and lease_id = $2
+                returning version
+            ),
+            unneeded as (
+                delete from plinth.pending_blob p using forgotten f
+                where p.version = f.version
+                returning p.version
+            )
             insert into plinth.blob_gc (version, not_before)
             select version, now() from unneeded
             on conflict do nothing
         ";
         let mut connection = db.as_service(Service::Storage).await?;
-        connection.execute(SQL, &[&version.uuid()]).await?;
-        Ok(())
+        let forgotten = connection.execute(SQL, &[&version.uuid(), &lease]).await?;
+        Ok(forgotten > 0)
     }
 }
 

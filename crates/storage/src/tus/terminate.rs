@@ -8,7 +8,7 @@ use http::StatusCode;
 use super::{
     lease::Lease,
     proceed::check,
-    refusal::{Refusal, already_complete},
+    refusal::{Refusal, already_complete, taken_over},
     right::Right,
     store::Upload,
     upload_id::UploadId,
@@ -27,7 +27,7 @@ pub(super) async fn terminate(
     context
         .to_the_end(async move {
             let (lease, upload) = Lease::take(&owned, &id).await?;
-            let done = forget(&owned, &upload).await;
+            let done = forget(&owned, &lease, &upload).await;
             lease.release().await;
             done
         })
@@ -35,12 +35,15 @@ pub(super) async fn terminate(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn forget(context: &Context, upload: &Upload) -> Result<(), StorageError> {
+async fn forget(context: &Context, lease: &Lease, upload: &Upload) -> Result<(), StorageError> {
     if upload.is_finished {
         return Err(already_complete());
     }
     let version = &upload.id.version;
-    Upload::forget(&context.project.db, version).await?;
+    // Whoever has it now may be making an object of those bytes.
+    if !Upload::forget(&context.project.db, version, lease.id()).await? {
+        return Err(taken_over());
+    }
     if let Err(error) = context.blobs.remove(version).await {
         // The sweeper finds them.
         tracing::warn!(%error, "bytes of a terminated upload stay for now: {error}");
