@@ -87,11 +87,14 @@ impl LocalBlobs {
     }
 
     pub(super) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
-        let (from, to, syncs) = (self.path(from), self.path(to), self.0.syncs);
+        let (temporary, syncs) = (self.temporary(to), self.0.syncs);
+        let (from, to) = (self.path(from), self.path(to));
         let copied = spawn_blocking(move || {
-            make_parents(&to)?;
-            fs::hard_link(&from, &to)?;
-            sync_parent(&to, syncs)
+            make_parents(&to, syncs)?;
+            match fs::hard_link(&from, &to) {
+                Ok(()) => sync_parent(&to, syncs),
+                Err(error) => copy_instead(error, from, &to, temporary, syncs),
+            }
         });
         match copied.await.map_err(io::Error::other)? {
             Ok(()) => Ok(true),
@@ -100,22 +103,13 @@ impl LocalBlobs {
         }
     }
 
-    /// The kernel copies from file to file; no byte comes through this process.
     pub(super) async fn join(&self, parts: &[Version], to: &Version) -> io::Result<Option<u64>> {
         let parts: Vec<_> = parts.iter().map(|part| self.path(part)).collect();
         let (temporary, path, syncs) = (self.temporary(to), self.path(to), self.0.syncs);
-        let joined = spawn_blocking(move || {
-            let mut whole = Temporary::create(temporary)?;
-            let mut size = 0;
-            for part in parts {
-                size += io::copy(&mut File::open(part)?, &mut whole.file)?;
-            }
-            whole.settle(&path, syncs)?;
-            Ok(size)
-        });
-        match joined.await.map_err(io::Error::other)? {
+        let joined = spawn_blocking(move || join(parts, &path, temporary, syncs)).await;
+        match joined.map_err(io::Error::other)? {
             Ok(size) => Ok(Some(size)),
-            Err(error) if io::Error::kind(&error) == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -138,8 +132,9 @@ impl LocalBlobs {
             }
             for entry in fs::read_dir(folder)? {
                 let entry = entry?;
-                let modified = entry.metadata()?.modified()?;
-                if modified.elapsed().is_ok_and(|elapsed| elapsed > age) {
+                // One that is not there any more has become a blob.
+                let modified = entry.metadata().and_then(|file| file.modified());
+                if modified.is_ok_and(|at| at.elapsed().is_ok_and(|elapsed| elapsed > age)) {
                     remove_file(&entry.path())?;
                 }
             }
@@ -340,7 +335,7 @@ impl Temporary {
     fn create(path: PathBuf) -> io::Result<Self> {
         let create = || File::options().write(true).create_new(true).open(&path);
         let file = create().or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound => make_parents(&path).and_then(|()| create()),
+            io::ErrorKind::NotFound => make_parents(&path, false).and_then(|()| create()),
             _ => Err(error),
         })?;
         Ok(Self {
@@ -355,7 +350,7 @@ impl Temporary {
         if syncs {
             self.file.sync_data()?;
         }
-        make_parents(path)?;
+        make_parents(path, syncs)?;
         fs::rename(&self.path, path)?;
         self.is_settled = true;
         sync_parent(path, syncs)
@@ -370,9 +365,48 @@ impl Drop for Temporary {
     }
 }
 
-pub(super) fn make_parents(path: &Path) -> io::Result<()> {
+/// The kernel copies from file to file; no byte comes through this process.
+fn join(
+    parts: impl IntoIterator<Item = PathBuf>,
+    to: &Path,
+    temporary: PathBuf,
+    syncs: bool,
+) -> io::Result<u64> {
+    let mut whole = Temporary::create(temporary)?;
+    let mut size = 0;
+    for part in parts {
+        size += io::copy(&mut File::open(part)?, &mut whole.file)?;
+    }
+    whole.settle(to, syncs)?;
+    Ok(size)
+}
+
+/// For a file that cannot have one more name: it has too many, or the file system knows no links.
+fn copy_instead(
+    error: io::Error,
+    from: PathBuf,
+    to: &Path,
+    temporary: PathBuf,
+    syncs: bool,
+) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::StorageFull => Err(error),
+        _ => join([from], to, temporary, syncs).map(drop),
+    }
+}
+
+/// Makes the folders in which a file shall be.
+pub(super) fn make_parents(path: &Path, syncs: bool) -> io::Result<()> {
     match path.parent() {
-        Some(parent) if !parent.is_dir() => fs::create_dir_all(parent),
+        Some(parent) if !parent.is_dir() => {
+            make_parents(parent, syncs)?;
+            match fs::create_dir(parent) {
+                // Somebody else was faster.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => made?,
+            }
+            sync_parent(parent, syncs)
+        }
         _ => Ok(()),
     }
 }
@@ -505,6 +539,26 @@ mod tests {
         let found = fs::read(blobs.path(&whole)).expect("a file");
         assert_eq!(found, b"one two");
         assert_eq!(fs::read(blobs.path(&one)).expect("kept"), b"one ");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_can_have_no_further_name_is_copied() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let blobs = LocalBlobs::new(folder.path().to_owned(), true);
+        let source = blob(&blobs, b"one").await;
+        let copy = Version::generate();
+        let (from, to, temporary) = (
+            blobs.path(&source),
+            blobs.path(&copy),
+            blobs.temporary(&copy),
+        );
+
+        let error = io::ErrorKind::TooManyLinks.into();
+        copy_instead(error, from.clone(), &to, temporary.clone(), true).expect("copied");
+        assert_eq!(fs::read(&to).expect("a file"), b"one");
+
+        let gone = io::ErrorKind::NotFound.into();
+        assert!(copy_instead(gone, from, &to, temporary, true).is_err());
     }
 
     #[tokio::test]

@@ -111,7 +111,7 @@ impl LocalBlobs {
     async fn assemble(&self, version: &Version) -> io::Result<()> {
         let (staging, whole, syncs) = (self.staging(version), self.path(version), self.syncs());
         let assembled = spawn_blocking(move || {
-            make_parents(&whole)?;
+            make_parents(&whole, syncs)?;
             match fs::rename(&staging, &whole) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && whole.is_file() => Ok(()),
                 Err(error) => Err(error),
@@ -127,7 +127,7 @@ fn open_behind(staging: &Path, whole: &Path, offset: u64, syncs: bool) -> io::Re
     let open = || File::options().append(true).open(staging);
     let file = match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make_parents(staging)?;
+            make_parents(staging, syncs)?;
             // It was whole already, and then became no object.
             match fs::rename(whole, staging) {
                 Ok(()) => open()?,

@@ -6,6 +6,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
 };
 
@@ -60,11 +61,12 @@ impl Renditions {
         name: &Name,
         make: impl Future<Output = Result<Rendered, StorageError>>,
     ) -> Result<(Bytes, Format), Arc<StorageError>> {
+        let mut make = pin!(make);
         let mut made = None;
         let kept = self
             .files
             .try_get_with(name.clone(), async {
-                let Rendered { bytes, format } = make.await?;
+                let Rendered { bytes, format } = make.as_mut().await?;
                 let kept = Kept {
                     format,
                     size: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
@@ -83,10 +85,11 @@ impl Renditions {
         }
         match self.read(name, kept.format).await {
             Ok(bytes) => Ok((bytes, kept.format)),
-            Err(error) => {
-                // Somebody cleared the folder: the next one makes it again.
+            // It could not be written, or somebody has cleared the folder.
+            Err(_) => {
                 self.files.invalidate(name).await;
-                Err(Arc::new(StorageError::internal(error)))
+                let Rendered { bytes, format } = make.await?;
+                Ok((bytes.into(), format))
             }
         }
     }
@@ -150,4 +153,39 @@ fn scan(folder: &Path) -> Vec<(Name, Kept)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn get(cache: &Renditions, text: &str) -> Bytes {
+        let make = async {
+            Ok(Rendered {
+                bytes: text.into(),
+                format: Format::Png,
+            })
+        };
+        let got = cache.get_or_make(&Name::from("abc"), make).await;
+        got.expect("an image").0
+    }
+
+    #[tokio::test]
+    async fn an_image_is_made_again_where_its_file_has_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = folder.path().join("renditions");
+        let cache = Renditions::open(kept.clone(), 1024);
+        assert_eq!(get(&cache, "one").await, "one");
+        assert_eq!(get(&cache, "two").await, "one", "it is kept");
+
+        fs::remove_dir_all(&kept).expect("cleared");
+        assert_eq!(get(&cache, "three").await, "three");
+
+        // Where nothing can be written, nothing is kept, and all is well otherwise.
+        _ = fs::remove_dir_all(&kept);
+        fs::write(&kept, "no folder").expect("written");
+        for text in ["four", "five"] {
+            assert_eq!(get(&cache, text).await, text);
+        }
+    }
 }

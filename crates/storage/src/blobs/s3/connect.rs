@@ -1,6 +1,6 @@
 //! The store: where it is, who Plinth is there, and how patient Plinth is with it.
 
-use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use object_store::{
@@ -215,18 +215,21 @@ fn retries(patience: Duration) -> RetryConfig {
     }
 }
 
-/// The address that requests go to, and whether the bucket is part of its host. A host without a
-/// name cannot have the bucket in it.
+/// Stores that want the bucket in the host. All others take it in the path, and few that people run
+/// themselves have a name for each bucket.
+const BUCKET_IN_HOST: [&str; 3] = ["amazonaws.com", "aliyuncs.com", "myqcloud.com"];
+
+/// The address that requests go to, and whether the bucket is part of its host.
 fn address(config: &S3StoreConfig) -> (Option<String>, bool) {
     let Some(endpoint) = &config.endpoint else {
         return (None, !config.forces_path_style);
     };
-    let is_number = match endpoint.host() {
-        Some(Host::Domain(name)) => name.parse::<IpAddr>().is_ok(),
-        _ => true,
+    let is_of = |store: &&str| match endpoint.host() {
+        Some(Host::Domain(name)) => name.ends_with(*store),
+        _ => false,
     };
     let plain = endpoint.as_str().trim_end_matches('/').to_owned();
-    if config.forces_path_style || is_number {
+    if config.forces_path_style || !BUCKET_IN_HOST.iter().any(is_of) {
         return (Some(plain), false);
     }
     let mut host = endpoint.clone();
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bucket_is_in_the_host_where_it_can_be() {
+    fn the_bucket_is_in_the_host_where_it_must_be() {
         let check = |endpoint: Option<&str>, forced: bool, url: Option<&str>, is_virtual: bool| {
             let config = S3StoreConfig {
                 forces_path_style: forced,
@@ -271,9 +274,18 @@ mod tests {
         };
         check(None, false, None, true);
         check(None, true, None, false);
-        let named = Some("https://s3.example.com/");
-        check(named, false, Some("https://files.s3.example.com"), true);
-        check(named, true, Some("https://s3.example.com"), false);
+        let named = Some("https://s3.eu-west-1.amazonaws.com/");
+        let with_bucket = Some("https://files.s3.eu-west-1.amazonaws.com");
+        check(named, false, with_bucket, true);
+        check(
+            named,
+            true,
+            named.map(|url| url.trim_end_matches('/')),
+            false,
+        );
+        for own in ["http://minio:9000", "https://s3.example.com"] {
+            check(Some(own), false, Some(own), false);
+        }
         let numbered = Some("http://127.0.0.1:9000");
         check(numbered, false, numbered, false);
         check(
