@@ -4,6 +4,7 @@
 #![allow(
     dead_code,
     unused_imports,
+    unused_mut,
     unused_variables,
     clippy::unwrap_used,
     reason = "nothing here runs, except the test"
@@ -157,6 +158,52 @@ mod client {
             .build()?;
         Ok(())
     }
+
+    #[rustfmt::skip]
+    async fn files(
+        client: Client,
+        bytes: Vec<u8>,
+        pieces: impl futures_util::Stream<Item = std::io::Result<axum::body::Bytes>> + Send + 'static,
+    ) -> Done {
+        use std::time::Duration;
+
+        use plinth_client::storage::{SortBy, Transform, UploadBody};
+
+        let photos = client.storage().from("photos");
+
+        photos.upload("2024/sea.jpg", bytes).content_type("image/jpeg").send().await?;
+        photos.upload("2024/sea.jpg", UploadBody::file("sea.jpg")).upsert(true).send().await?;
+        photos.upload("2024/sea.raw", UploadBody::stream(pieces)).metadata(&json!({ "f": 2.8 })).send().await?;
+
+        let bytes = photos.download("2024/sea.jpg").send().await?;
+        let mut pieces = photos.download("2024/sea.raw").stream().await?;    // a Stream of Bytes
+        let start = photos.download("2024/sea.raw").range(..1024).send().await?;
+        let small = photos.download("2024/sea.jpg").transform(Transform::new().width(128)).send().await?;
+
+        let link = photos.signed_url("2024/sea.jpg", Duration::from_secs(3600)).download("sea.jpg").send().await?;
+        let link = photos.public_url("2024/sea.jpg").build()?;
+
+        for file in photos.list("2024").sort_by(SortBy::CreatedAt).desc().send().await? {
+            println!("{}", file.name);
+        }
+        let mut pages = photos.list_v2().prefix("2024/").stream();           // a Stream of pages
+        Ok(())
+    }
+
+    #[rustfmt::skip]
+    async fn films(client: Client) -> Done {
+        use std::path::PathBuf;
+
+        fn show(_sent: u64, _total: u64) {}
+        fn remember(_token: &str) {}
+        let films = client.storage().from("films");
+
+        let upload = films.upload_resumable("sea.mp4", PathBuf::from("sea.mp4"));
+        let mut upload = upload.progress(|sent, total| show(sent, total)).start().await?;
+        remember(upload.token().as_str());      // for `.resume(token)` in another run of the program
+        upload.finish().await?;
+        Ok(())
+    }
 }
 
 mod sessions {
@@ -246,5 +293,5 @@ fn every_block_of_rust_in_the_docs_stands_here_and_compiles() {
         let is_here = here.windows(block.len()).any(|lines| lines == block);
         assert!(is_here, "not compiled:\n{}", block.join("\n"));
     }
-    assert_eq!(pages.map(|page| blocks(page).len()), [9, 4]);
+    assert_eq!(pages.map(|page| blocks(page).len()), [11, 4]);
 }
