@@ -6,6 +6,7 @@
     unused_imports,
     unused_mut,
     unused_variables,
+    clippy::redundant_closure,
     clippy::unwrap_used,
     reason = "nothing here runs, except the test"
 )]
