@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { field, heading, openAccount, says, signIn } from "../support/account.mjs";
+import { field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
 import { forms, formSettings, openForm } from "../support/forms.mjs";
 import { anywhere, banned, refusals, serverTrouble, tooMany } from "../support/refusals-by-form.mjs";
 import { atSignIn, inBanner, inField, intercept, onPage, refusal, refuse } from "../support/refusals.mjs";
@@ -145,6 +145,35 @@ test("calls that ask for the second step get a dialog; whoever closes it has cha
     assert.equal(await release(), 1, name);
   }
   assert.ok(names.length >= 6, names.join());
+});
+
+test("a dialog over a form with the same fields has names of its own", async () => {
+  const { page } = await enterWithApp(account, "/account/email");
+  const { call, button, values } = forms["change e-mail"];
+  const change = async () => {
+    for (const [label, value] of Object.entries(values())) await field(page, label).fill(value);
+    await page.getByRole("button", { name: button, exact: true }).click();
+  };
+  await change();
+  await field(page, "Code from the mail").waitFor();
+  await refuse(page, call, "insufficient_aal", { status: 403 });
+  await change();
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  const code = field(dialog, "Code from your authenticator app");
+  await code.waitFor();
+  assert.equal(await code.getAttribute("name"), "code");
+  assert.equal(await page.locator("main input[name=code]").count(), 1);
+  const ids = await page.locator("[id]").evaluateAll((elements) => elements.map(({ id }) => id));
+  assert.deepEqual(
+    ids.filter((id, index) => ids.indexOf(id) !== index),
+    [],
+  );
+  await look(page, "email-step-up");
+
+  // The summary leads to the field of its own form.
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await dialog.getByRole("alert").getByRole("link").click();
+  assert.ok(await hasFocus(code));
 });
 
 test("a session that is no more leads to the sign-in page, and back", async () => {
