@@ -38,6 +38,21 @@ test("a name is saved, and what is not saved is not lost unasked", async () => {
   assert.ok(await page.locator("time").first().getAttribute("datetime"));
 });
 
+test("a picture that is not there leaves the initials", async () => {
+  const more = { user_metadata: { full_name: "Ann Lee", avatar_url: "/pictures/ann.svg" } };
+  const { page } = await account.enter("/account", more);
+  await page.getByText("AL", { exact: true }).waitFor();
+  assert.equal(await page.locator("main img").count(), 0);
+
+  const body = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>';
+  await page.route("**/pictures/ann.svg", (route) => route.fulfill({ contentType: "image/svg+xml", body }));
+  await page.reload();
+  const picture = page.locator("main img");
+  await picture.waitFor();
+  await picture.evaluate((image) => image.decode());
+  assert.equal(await page.getByText("AL", { exact: true }).count(), 0);
+});
+
 test("a change that the server never saw is taken back", async () => {
   const { page } = await account.enter();
   await field(page, "Name").fill("Ann Lee");
