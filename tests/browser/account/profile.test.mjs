@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
 import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
-import { intercept } from "../support/refusals.mjs";
+import { inField, intercept } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
@@ -148,12 +148,23 @@ test("an address that is taken or malformed is refused", async () => {
   await alerts(page, "That address can't be used.");
 });
 
-test("a new password needs the present one", async () => {
+/** Asks for a new password; the server wants to know the present one. */
+async function askForCurrent(page) {
+  await field(page, "New password").fill("battery staple");
+  assert.equal(await field(page, "Current password").count(), 0);
+  await page.getByRole("button", { name: "Save password" }).click();
+  await inField("Current password", "Enter your current password.")(page);
+}
+
+test("a new password needs the present one, once the server says so", async () => {
   const { who, page } = await account.enter("/account/password");
   await heading(page, "Change your password");
   await look(page, "password");
+  await askForCurrent(page);
+  await look(page, "password-current");
+  await page.getByRole("button", { name: "Save password" }).click();
+  await alerts(page, "Enter your current password.");
   await field(page, "Current password").fill("wrong");
-  await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await alerts(page, "Your current password is wrong.");
   await field(page, "Current password").fill(who.password);
@@ -163,9 +174,29 @@ test("a new password needs the present one", async () => {
   await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await says(page, "Password changed. Your other devices were signed out.");
+  await page.getByRole("link", { name: "Profile" }).click();
+  await heading(page, "Profile");
+  await page.goBack();
+  await field(page, "Current password").waitFor();
 
   const other = await account.visit("/sign-in");
   await signIn(other, { ...who, password: "battery staple" });
+  await heading(other, "Profile");
+});
+
+test("whoever signs in by code sets a first password without another", async () => {
+  const who = somebody("coded");
+  const page = await account.visit("/sign-in/code?next=%2Faccount%2Fpassword");
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("button", { name: "Send code" }).click();
+  await field(page, "Code").fill((await account.mail(who.email)).otp);
+  await field(page, "New password").fill(who.password);
+  assert.equal(await field(page, "Current password").count(), 0);
+  await page.getByRole("button", { name: "Save password" }).click();
+  await says(page, "Password changed.");
+
+  const other = await account.visit("/sign-in");
+  await signIn(other, who);
   await heading(other, "Profile");
 });
 
@@ -186,8 +217,8 @@ test("a new password ends links that were sent before, and other tabs hear of it
     new BroadcastChannel(name).addEventListener("message", ({ data }) => heard.push(data.event));
   });
 
+  await askForCurrent(page);
   await field(page, "Current password").fill(who.password);
-  await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await says(page, "Password changed.");
 
