@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { intercept } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
@@ -140,4 +141,21 @@ test("an invitation leads to a first password", async () => {
   await page.getByRole("button", { name: "Save password" }).click();
 
   await heading(page, "Profile");
+});
+
+test("an invitation that comes back with a code leads there, too", async () => {
+  const session = await account.ask("/token?grant_type=password", await account.member());
+  const page = await account.visit("about:blank");
+  // What the client keeps of a way that leads through another page: a secret, and what it is for.
+  const kept = Buffer.from(JSON.stringify("verifier/invite")).toString("base64url");
+  const name = "sb-localhost-auth-token-code-verifier";
+  await page.context().addCookies([{ name, value: `base64-${kept}`, url: account.url }]);
+  const exchanged = await intercept(page, ["POST", /\/token\?grant_type=pkce/], (route) =>
+    route.fulfill({ json: session }),
+  );
+  await page.goto(`${account.url}/callback?code=abc`);
+  await heading(page, "Choose a password");
+  assert.equal(await exchanged(), 1);
+  await page.reload();
+  await heading(page, "Choose a password");
 });
