@@ -8,7 +8,7 @@ import { intercept } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
-  account = await openAccount();
+  account = await openAccount({ "auth.email.max_frequency": "10m" });
 });
 after(() => account?.stop());
 
@@ -108,6 +108,36 @@ test("an unknown address looks like a known one", async () => {
   const page = await account.visit("/forgot-password");
   await ask(page, "nobody-at-all@mail.dev");
   await says(page, "nobody-at-all@mail.dev");
+});
+
+test("asking again too soon looks the same for a known and an unknown address", async () => {
+  const { email: known } = await account.member();
+  const unknown = `nobody-${process.pid}@mail.dev`;
+  const answers = { [known]: [], [unknown]: [] };
+  const screens = { [known]: [], [unknown]: [] };
+  for (const email of [known, unknown]) {
+    const page = await account.visit("/forgot-password");
+    await page.clock.install();
+    page.on("response", (response) => {
+      if (/\/auth\/v1\/recover/.test(response.url())) answers[email].push(response.status());
+    });
+    const see = async () => {
+      await page.getByRole("button", { name: /^Send a new code in (60|5\d) s$/ }).waitFor();
+      const text = await page.locator("main").innerText();
+      screens[email].push(text.replaceAll(email, "…").replace(/in \d+ s$/m, "in a while"));
+    };
+    await ask(page, email);
+    await see();
+    await ask(page, email);
+    await see();
+    await page.clock.fastForward(60_000);
+    await page.getByRole("button", { name: "Send a new code", exact: true }).click();
+    await says(page, "Sent.");
+    await see();
+    assert.equal(await page.getByRole("alert").count(), 0);
+  }
+  assert.deepEqual(answers, { [known]: [200, 429, 429], [unknown]: [200, 200, 200] });
+  assert.deepEqual(screens[known], screens[unknown]);
 });
 
 test("without a link there is nothing to reset", async () => {

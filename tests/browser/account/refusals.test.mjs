@@ -73,6 +73,29 @@ for (const code of ["otp_disabled", "signup_disabled", "user_not_found"]) {
   });
 }
 
+/** Only an address with an account can have got too many messages. */
+const limits = {
+  "ask for a code": "over_email_send_rate_limit",
+  "ask for a text message": "over_sms_send_rate_limit",
+  "forgot password": "over_email_send_rate_limit",
+};
+for (const [name, code] of Object.entries(limits)) {
+  test(`${name}: ${code} looks like a message that was sent`, async () => {
+    const { page, call, send, leads } = await openForm(account, name);
+    await page.clock.install();
+    const release = await refuse(page, call, code, { status: 429, headers: { "retry-after": "9" } });
+    await send();
+    await leads(page);
+    await page.getByRole("button", { name: /^Send a new code in (60|5\d) s$/ }).waitFor();
+    await page.clock.fastForward(60_000);
+    await page.getByRole("button", { name: "Send a new code", exact: true }).click();
+    await says(page, "Sent.");
+    await page.getByRole("button", { name: /^Send a new code in (60|5\d) s$/ }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.equal(await release(), 2);
+  });
+}
+
 test("after five wrong codes a new one is offered, and each wrong one is ready to be typed over", async () => {
   const { page, send } = await openForm(account, "sign in with a code");
   const release = await refuse(page, forms["sign in with a code"].call, "otp_expired", { status: 403 });
