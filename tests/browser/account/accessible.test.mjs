@@ -278,13 +278,12 @@ test("fields tell browsers and password managers what they are for", async () =>
 });
 
 test("who asks too often waits as long as the server says, and hears how long", async () => {
-  const who = await account.member();
-  const page = await account.visit("/forgot-password");
+  const { page } = await account.enter("/account/email");
   await page.clock.install();
-  await field(page, "E-mail").fill(who.email);
-  await button(page, "Send reset link").click();
-  await heading(page, "Check your mail");
-  const call = ["POST", /\/auth\/v1\/recover/];
+  await field(page, "New e-mail").fill(somebody("new").email);
+  await button(page, "Change e-mail").click();
+  await says(page, "Ignore the mail to keep your address.");
+  const call = ["POST", /\/auth\/v1\/resend/];
   const release = await refuse(page, call, "over_email_send_rate_limit", {
     status: 429,
     headers: { "retry-after": "40" },

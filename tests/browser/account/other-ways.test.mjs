@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
 import { alerts, field, heading, look, openAccount, says } from "../support/account.mjs";
+import { intercept } from "../support/refusals.mjs";
 
 const code = "123456";
 const [byCode, asFactor] = ["15550100001", "15550100002"];
@@ -59,6 +60,40 @@ test("an organisation that is not known here is told so", async () => {
   await field(page, "Work e-mail").fill("ann@company.test");
   await page.getByRole("button", { name: "Continue" }).click();
   await alerts(page, "No single sign-on is set up for this domain.");
+});
+
+test("members of an organisation are sent there, once, and the form is busy until they are gone", async () => {
+  const page = await account.visit("/sign-in/sso");
+  const there = "https://idp.company.test/login?SAMLRequest=abc";
+  const arrived = await intercept(page, ["GET", /^https:\/\/idp\.company\.test/], async (route) => {
+    // The organisation takes its time: the answer is here, and so is the page.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.fulfill({ contentType: "text/html", body: "<h1>The company</h1>" });
+  });
+  let sent;
+  const asked = await intercept(page, ["POST", /\/auth\/v1\/sso$/], (route) => {
+    sent = route.request().postDataJSON();
+    return route.fulfill({ json: { url: there } });
+  });
+  await field(page, "Work e-mail").fill("ann@company.test");
+  // Somebody impatient, and what the button looked like at the very end.
+  await page.evaluate(() => {
+    const form = document.querySelector("form");
+    form.addEventListener("submit", () => setInterval(() => form.requestSubmit(), 50), { once: true });
+    addEventListener("pagehide", () => {
+      const { textContent, ariaBusy, disabled } = form.querySelector("button[type=submit]");
+      localStorage.setItem("last seen", JSON.stringify([textContent, ariaBusy, disabled]));
+    });
+  });
+  await page.getByRole("button", { name: "Continue" }).click({ noWaitAfter: true });
+
+  await heading(page, "The company");
+  assert.equal(page.url(), there);
+  assert.equal(sent.domain, "company.test");
+  assert.deepEqual([await asked(), await arrived()], [1, 1]);
+  await page.goto(`${account.url}/sign-in`);
+  const last = await page.evaluate(() => JSON.parse(localStorage.getItem("last seen")));
+  assert.deepEqual(last, ["Opening…", "true", true]);
 });
 
 /** Somebody whom the application let in without a name. */

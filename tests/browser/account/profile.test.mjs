@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
 import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
-import { intercept } from "../support/refusals.mjs";
+import { inField, intercept } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
@@ -36,6 +36,21 @@ test("a name is saved, and what is not saved is not lost unasked", async () => {
   await page.reload();
   await page.getByText("Ann Lee", { exact: true }).waitFor();
   assert.ok(await page.locator("time").first().getAttribute("datetime"));
+});
+
+test("a picture that is not there leaves the initials", async () => {
+  const more = { user_metadata: { full_name: "Ann Lee", avatar_url: "/pictures/ann.svg" } };
+  const { page } = await account.enter("/account", more);
+  await page.getByText("AL", { exact: true }).waitFor();
+  assert.equal(await page.locator("main img").count(), 0);
+
+  const body = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>';
+  await page.route("**/pictures/ann.svg", (route) => route.fulfill({ contentType: "image/svg+xml", body }));
+  await page.reload();
+  const picture = page.locator("main img");
+  await picture.waitFor();
+  await picture.evaluate((image) => image.decode());
+  assert.equal(await page.getByText("AL", { exact: true }).count(), 0);
 });
 
 test("a change that the server never saw is taken back", async () => {
@@ -133,12 +148,23 @@ test("an address that is taken or malformed is refused", async () => {
   await alerts(page, "That address can't be used.");
 });
 
-test("a new password needs the present one", async () => {
+/** Asks for a new password; the server wants to know the present one. */
+async function askForCurrent(page) {
+  await field(page, "New password").fill("battery staple");
+  assert.equal(await field(page, "Current password").count(), 0);
+  await page.getByRole("button", { name: "Save password" }).click();
+  await inField("Current password", "Enter your current password.")(page);
+}
+
+test("a new password needs the present one, once the server says so", async () => {
   const { who, page } = await account.enter("/account/password");
   await heading(page, "Change your password");
   await look(page, "password");
+  await askForCurrent(page);
+  await look(page, "password-current");
+  await page.getByRole("button", { name: "Save password" }).click();
+  await alerts(page, "Enter your current password.");
   await field(page, "Current password").fill("wrong");
-  await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await alerts(page, "Your current password is wrong.");
   await field(page, "Current password").fill(who.password);
@@ -148,9 +174,29 @@ test("a new password needs the present one", async () => {
   await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await says(page, "Password changed. Your other devices were signed out.");
+  await page.getByRole("link", { name: "Profile" }).click();
+  await heading(page, "Profile");
+  await page.goBack();
+  await field(page, "Current password").waitFor();
 
   const other = await account.visit("/sign-in");
   await signIn(other, { ...who, password: "battery staple" });
+  await heading(other, "Profile");
+});
+
+test("whoever signs in by code sets a first password without another", async () => {
+  const who = somebody("coded");
+  const page = await account.visit("/sign-in/code?next=%2Faccount%2Fpassword");
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("button", { name: "Send code" }).click();
+  await field(page, "Code").fill((await account.mail(who.email)).otp);
+  await field(page, "New password").fill(who.password);
+  assert.equal(await field(page, "Current password").count(), 0);
+  await page.getByRole("button", { name: "Save password" }).click();
+  await says(page, "Password changed.");
+
+  const other = await account.visit("/sign-in");
+  await signIn(other, who);
   await heading(other, "Profile");
 });
 
@@ -171,8 +217,8 @@ test("a new password ends links that were sent before, and other tabs hear of it
     new BroadcastChannel(name).addEventListener("message", ({ data }) => heard.push(data.event));
   });
 
+  await askForCurrent(page);
   await field(page, "Current password").fill(who.password);
-  await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await says(page, "Password changed.");
 

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { intercept } from "../support/refusals.mjs";
 
 let account;
 before(async () => {
-  account = await openAccount();
+  account = await openAccount({ "auth.email.max_frequency": "10m" });
 });
 after(() => account?.stop());
 
@@ -109,6 +110,36 @@ test("an unknown address looks like a known one", async () => {
   await says(page, "nobody-at-all@mail.dev");
 });
 
+test("asking again too soon looks the same for a known and an unknown address", async () => {
+  const { email: known } = await account.member();
+  const unknown = `nobody-${process.pid}@mail.dev`;
+  const answers = { [known]: [], [unknown]: [] };
+  const screens = { [known]: [], [unknown]: [] };
+  for (const email of [known, unknown]) {
+    const page = await account.visit("/forgot-password");
+    await page.clock.install();
+    page.on("response", (response) => {
+      if (/\/auth\/v1\/recover/.test(response.url())) answers[email].push(response.status());
+    });
+    const see = async () => {
+      await page.getByRole("button", { name: /^Send a new code in (60|5\d) s$/ }).waitFor();
+      const text = await page.locator("main").innerText();
+      screens[email].push(text.replaceAll(email, "…").replace(/in \d+ s$/m, "in a while"));
+    };
+    await ask(page, email);
+    await see();
+    await ask(page, email);
+    await see();
+    await page.clock.fastForward(60_000);
+    await page.getByRole("button", { name: "Send a new code", exact: true }).click();
+    await says(page, "Sent.");
+    await see();
+    assert.equal(await page.getByRole("alert").count(), 0);
+  }
+  assert.deepEqual(answers, { [known]: [200, 429, 429], [unknown]: [200, 200, 200] });
+  assert.deepEqual(screens[known], screens[unknown]);
+});
+
 test("without a link there is nothing to reset", async () => {
   const page = await account.visit("/reset-password");
   await heading(page, "This page needs a reset link.");
@@ -140,4 +171,21 @@ test("an invitation leads to a first password", async () => {
   await page.getByRole("button", { name: "Save password" }).click();
 
   await heading(page, "Profile");
+});
+
+test("an invitation that comes back with a code leads there, too", async () => {
+  const session = await account.ask("/token?grant_type=password", await account.member());
+  const page = await account.visit("about:blank");
+  // What the client keeps of a way that leads through another page: a secret, and what it is for.
+  const kept = Buffer.from(JSON.stringify("verifier/invite")).toString("base64url");
+  const name = "sb-localhost-auth-token-code-verifier";
+  await page.context().addCookies([{ name, value: `base64-${kept}`, url: account.url }]);
+  const exchanged = await intercept(page, ["POST", /\/token\?grant_type=pkce/], (route) =>
+    route.fulfill({ json: session }),
+  );
+  await page.goto(`${account.url}/callback?code=abc`);
+  await heading(page, "Choose a password");
+  assert.equal(await exchanged(), 1);
+  await page.reload();
+  await heading(page, "Choose a password");
 });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { field, heading, openAccount, says, signIn } from "../support/account.mjs";
+import { field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
 import { forms, formSettings, openForm } from "../support/forms.mjs";
 import { anywhere, banned, refusals, serverTrouble, tooMany } from "../support/refusals-by-form.mjs";
 import { atSignIn, inBanner, inField, intercept, onPage, refusal, refuse } from "../support/refusals.mjs";
@@ -70,6 +70,29 @@ for (const code of ["otp_disabled", "signup_disabled", "user_not_found"]) {
     await heading(page, "Check your mail");
     await says(page, "If an account exists, we sent a link and a 6-digit code to");
     await says(page, who.email);
+  });
+}
+
+/** Only an address with an account can have got too many messages. */
+const limits = {
+  "ask for a code": "over_email_send_rate_limit",
+  "ask for a text message": "over_sms_send_rate_limit",
+  "forgot password": "over_email_send_rate_limit",
+};
+for (const [name, code] of Object.entries(limits)) {
+  test(`${name}: ${code} looks like a message that was sent`, async () => {
+    const { page, call, send, leads } = await openForm(account, name);
+    await page.clock.install();
+    const release = await refuse(page, call, code, { status: 429, headers: { "retry-after": "9" } });
+    await send();
+    await leads(page);
+    await page.getByRole("button", { name: /^Send a new code in (60|5\d) s$/ }).waitFor();
+    await page.clock.fastForward(60_000);
+    await page.getByRole("button", { name: "Send a new code", exact: true }).click();
+    await says(page, "Sent.");
+    await page.getByRole("button", { name: /^Send a new code in (60|5\d) s$/ }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    assert.equal(await release(), 2);
   });
 }
 
@@ -145,6 +168,35 @@ test("calls that ask for the second step get a dialog; whoever closes it has cha
     assert.equal(await release(), 1, name);
   }
   assert.ok(names.length >= 6, names.join());
+});
+
+test("a dialog over a form with the same fields has names of its own", async () => {
+  const { page } = await enterWithApp(account, "/account/email");
+  const { call, button, values } = forms["change e-mail"];
+  const change = async () => {
+    for (const [label, value] of Object.entries(values())) await field(page, label).fill(value);
+    await page.getByRole("button", { name: button, exact: true }).click();
+  };
+  await change();
+  await field(page, "Code from the mail").waitFor();
+  await refuse(page, call, "insufficient_aal", { status: 403 });
+  await change();
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  const code = field(dialog, "Code from your authenticator app");
+  await code.waitFor();
+  assert.equal(await code.getAttribute("name"), "code");
+  assert.equal(await page.locator("main input[name=code]").count(), 1);
+  const ids = await page.locator("[id]").evaluateAll((elements) => elements.map(({ id }) => id));
+  assert.deepEqual(
+    ids.filter((id, index) => ids.indexOf(id) !== index),
+    [],
+  );
+  await look(page, "email-step-up");
+
+  // The summary leads to the field of its own form.
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await dialog.getByRole("alert").getByRole("link").click();
+  assert.ok(await hasFocus(code));
 });
 
 test("a session that is no more leads to the sign-in page, and back", async () => {

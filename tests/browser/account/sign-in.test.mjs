@@ -64,6 +64,22 @@ test("the address travels from form to form", async () => {
   }
 });
 
+test("tokens in an address do not stay there, and sign nobody in", async () => {
+  const session = await account.ask("/token?grant_type=password", await account.member());
+  const tokens = `access_token=${session.access_token}&refresh_token=${session.refresh_token}`;
+  const page = await account.visit(`/sign-in?next=%2Faccount&code=abc#${tokens}&type=magiclink`);
+  await heading(page, "Sign in");
+  assert.equal(await page.evaluate(() => location.href), `${account.url}/sign-in?next=%2Faccount`);
+  await page.reload();
+  await heading(page, "Sign in");
+  assert.equal(page.url(), `${account.url}/sign-in?next=%2Faccount`);
+  const names = (await page.context().cookies()).map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => /auth-token/.test(name)),
+    [],
+  );
+});
+
 test("nobody is sent elsewhere", async () => {
   for (const next of ["https://evil.test/", "//evil.test", "/\\evil.test", "javascript:alert(1)"]) {
     const who = await account.member();

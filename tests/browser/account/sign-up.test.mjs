@@ -137,12 +137,19 @@ test("half a link is no link", async () => {
 test("another mail can be asked for, but not at once", async () => {
   const who = ann();
   const page = await account.visit("/sign-up");
+  await page.clock.install();
   await fill(page, who);
   await submit(page);
   await heading(page, "Check your mail");
-  await page.getByRole("button", { name: "Send a new code" }).click();
-
   const button = page.getByRole("button", { name: /Send a new code in \d+ s/ });
+  await button.waitFor();
+  assert.ok(await button.isDisabled());
+  await page.clock.fastForward(60_000);
+  const resent = page.waitForRequest(/\/auth\/v1\/resend/);
+  await page.getByRole("button", { name: "Send a new code", exact: true }).click();
+  assert.equal((await resent).postDataJSON().email, who.email);
+
+  await says(page, "Sent.");
   await button.waitFor();
   assert.ok(await button.isDisabled());
 });

@@ -86,13 +86,11 @@ export const refusals = {
     ["email_address_not_authorized", noMail("E-mail")],
     ["email_provider_disabled", turnedOff],
     ["captcha_failed", checkFailed],
-    ["over_email_send_rate_limit", wait(42), { status: 429, headers: { "retry-after": "42" } }],
   ],
   "ask for a text message": [
     ["validation_failed", inField("Phone number", "Enter a number such as +49 170 1234567.")],
     ["phone_provider_disabled", turnedOff],
     ["sms_send_failed", inBanner("We couldn't send the message. Check the number or try later.")],
-    ["over_sms_send_rate_limit", wait(9), { status: 429, headers: { "retry-after": "9" } }],
   ],
   "sign in with a code": [["otp_expired", badCode("Code"), { status: 403 }]],
   "single sign-on": [
@@ -107,7 +105,6 @@ export const refusals = {
     ["validation_failed", badEmail("E-mail")],
     ["email_address_not_authorized", noMail("E-mail")],
     ["captcha_failed", checkFailed],
-    ["over_email_send_rate_limit", wait(60), { status: 429 }],
   ],
   "code of a reset": [["otp_expired", badCode("Code from the mail"), { status: 403 }]],
   "reset password": [

@@ -1,6 +1,15 @@
 import clsx from "clsx";
 import { Eye, EyeOff } from "lucide-react";
-import { type InputHTMLAttributes, type ReactNode, type Ref, useId, useRef, useState } from "react";
+import {
+  createContext,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type Ref,
+  useContext,
+  useId,
+  useRef,
+  useState,
+} from "react";
 
 import { digitsOf } from "../lib/validation";
 import * as texts from "../texts";
@@ -17,38 +26,38 @@ type Base = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value"> & 
   ref?: Ref<HTMLInputElement>;
 };
 
-/** The id of a field, so that summaries can lead there. */
-export const fieldId = (name: string) => `field-${name}`;
+/** The id of the form around a field: a dialog over a form may have fields with the same names. */
+export const FormId = createContext("field");
+
+/** The id of a field, so that the summary of its form can lead there. */
+export const fieldId = (formId: string, name: string) => `${formId}-${name}`;
+
+const useFieldId = (name: string) => fieldId(useContext(FormId), name);
 
 const inputClass =
   "min-h-target w-full rounded-md border border-line-strong bg-surface px-3 text-base text-text " +
   "transition-colors duration-(--ease) placeholder:text-soft hover:border-text " +
   "aria-invalid:border-danger aria-invalid:shadow-[inset_0_0_0_1px_var(--danger)]";
 
-function Frame({
-  label,
-  name,
-  error,
-  hint,
-  aside,
-  children,
-}: Omit<Base, "value" | "onValue"> & { children: ReactNode }) {
+type FrameProps = Pick<Base, "label" | "error" | "hint" | "aside"> & { id: string; children: ReactNode };
+
+function Frame({ id, label, error, hint, aside, children }: FrameProps) {
   return (
     <div className="grid gap-1.5">
       <div className="flex items-baseline justify-between gap-4">
-        <label htmlFor={fieldId(name)} className="text-sm font-medium">
+        <label htmlFor={id} className="text-sm font-medium">
           {label}
         </label>
         {aside}
       </div>
       {children}
       {hint && (
-        <div id={`${fieldId(name)}-hint`} className="text-sm text-soft">
+        <div id={`${id}-hint`} className="text-sm text-soft">
           {hint}
         </div>
       )}
       {error && (
-        <p id={`${fieldId(name)}-error`} className="text-sm font-medium text-danger">
+        <p id={`${id}-error`} className="text-sm font-medium text-danger">
           <span className="sr-only">{texts.common.errorMark}</span>
           {error}
         </p>
@@ -57,8 +66,8 @@ function Frame({
   );
 }
 
-const described = (name: string, error: string | undefined, hint: ReactNode) =>
-  clsx(error && `${fieldId(name)}-error`, !!hint && `${fieldId(name)}-hint`) || undefined;
+const described = (id: string, error: string | undefined, hint: ReactNode) =>
+  clsx(error && `${id}-error`, !!hint && `${id}-hint`) || undefined;
 
 export function TextField({
   label,
@@ -72,17 +81,18 @@ export function TextField({
   ref,
   ...props
 }: Base) {
+  const id = useFieldId(name);
   return (
-    <Frame label={label} name={name} error={error} hint={hint} aside={aside}>
+    <Frame id={id} label={label} error={error} hint={hint} aside={aside}>
       <input
         {...props}
         ref={ref}
-        id={fieldId(name)}
+        id={id}
         name={name}
         value={value}
         onChange={(event) => onValue(event.target.value)}
         aria-invalid={error ? true : undefined}
-        aria-describedby={described(name, error, hint)}
+        aria-describedby={described(id, error, hint)}
         className={clsx(inputClass, className)}
       />
     </Frame>
@@ -105,15 +115,16 @@ export function EmailField(props: Omit<Base, "label"> & { label?: ReactNode }) {
 
 /** A password that can be looked at. */
 export function PasswordField({ label, name, value, onValue, error, hint, aside, ref, ...props }: Base) {
+  const id = useFieldId(name);
   const [isShown, setShown] = useState(false);
   const Icon = isShown ? EyeOff : Eye;
   return (
-    <Frame label={label} name={name} error={error} hint={hint} aside={aside}>
+    <Frame id={id} label={label} error={error} hint={hint} aside={aside}>
       <div className="relative">
         <input
           {...props}
           ref={ref}
-          id={fieldId(name)}
+          id={id}
           name={name}
           type={isShown ? "text" : "password"}
           value={value}
@@ -121,7 +132,7 @@ export function PasswordField({ label, name, value, onValue, error, hint, aside,
           autoCapitalize="none"
           spellCheck={false}
           aria-invalid={error ? true : undefined}
-          aria-describedby={described(name, error, hint)}
+          aria-describedby={described(id, error, hint)}
           className={clsx(inputClass, "pe-12")}
         />
         <button
@@ -192,25 +203,26 @@ type CheckboxProps = {
 };
 
 export function Checkbox({ name, label, isChecked, onCheck, error }: CheckboxProps) {
+  const id = useFieldId(name);
   return (
     <div className="grid gap-1.5">
       <div className="flex items-start gap-3">
         <input
           type="checkbox"
-          id={fieldId(name)}
+          id={id}
           name={name}
           checked={isChecked}
           onChange={(event) => onCheck(event.target.checked)}
           aria-invalid={error ? true : undefined}
-          aria-describedby={described(name, error, null)}
+          aria-describedby={described(id, error, null)}
           className="mt-0.5 size-5 shrink-0 accent-(--accent)"
         />
-        <label htmlFor={fieldId(name)} className="text-sm">
+        <label htmlFor={id} className="text-sm">
           {label}
         </label>
       </div>
       {error && (
-        <p id={`${fieldId(name)}-error`} className="text-sm font-medium text-danger">
+        <p id={`${id}-error`} className="text-sm font-medium text-danger">
           <span className="sr-only">{texts.common.errorMark}</span>
           {error}
         </p>

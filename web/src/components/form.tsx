@@ -1,9 +1,9 @@
-import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
 
 import type { Failure } from "../lib/failure";
 import * as texts from "../texts";
 import { Button } from "./button";
-import { fieldId } from "./field";
+import { fieldId, FormId } from "./field";
 import { Notice } from "./notice";
 
 type Props = {
@@ -24,6 +24,7 @@ type Props = {
 
 /** A form whose errors are summed up above it; the summary takes the focus after a failed submit. */
 export function Form({ form, help, label, children }: Props) {
+  const id = useId();
   const summary = useRef<HTMLDivElement>(null);
   const { form: general, ...fields } = form.errors;
   const wrong = Object.entries(fields).filter((entry): entry is [string, string] => !!entry[1]);
@@ -64,11 +65,11 @@ export function Form({ form, help, label, children }: Props) {
                 {wrong.map(([name, text]) => (
                   <li key={name}>
                     <a
-                      href={`#${fieldId(name)}`}
+                      href={`#${fieldId(id, name)}`}
                       className="underline underline-offset-2"
                       onClick={(event) => {
                         event.preventDefault();
-                        document.getElementById(fieldId(name))?.focus();
+                        document.getElementById(fieldId(id, name))?.focus();
                       }}
                     >
                       {text}
@@ -80,7 +81,7 @@ export function Form({ form, help, label, children }: Props) {
           </Notice>
         </div>
       )}
-      {children}
+      <FormId value={id}>{children}</FormId>
     </form>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readArrival, withoutSecrets } from "./arrival";
+import { readArrival, takeArrival, withoutSecrets } from "./arrival";
 
 const read = (url: string) => readArrival(new URL(url, "https://app.test"));
 
@@ -23,4 +23,49 @@ test("nothing secret stays in the address", () => {
   const clean = (url: string) => withoutSecrets(new URL(url, "https://app.test"));
   expect(clean("/confirm?next=%2Fx&token_hash=a&type=signup")).toBe("/confirm?next=%2Fx");
   expect(clean("/callback?code=a&linked=github#access_token=b")).toBe("/callback?linked=github");
+  const tokens = "access_token=a&refresh_token=b&provider_token=c&provider_refresh_token=d&token=e";
+  expect(clean(`/sign-in?${tokens}&reason=expired`)).toBe("/sign-in?reason=expired");
+});
+
+/** Opens an address with what the history keeps for it; answers with what became of both. */
+function open(address: string, state: unknown = null) {
+  const now = { state, address };
+  const history = {
+    get state() {
+      return now.state;
+    },
+    replaceState: (next: unknown, _title: string, url: string) =>
+      Object.assign(now, { state: next, address: url }),
+  } as unknown as History;
+  const location = new URL(address, "https://app.test") as unknown as Location;
+  return { arrival: takeArrival({ location, history }), ...now };
+}
+
+const nothing = { code: null, tokenHash: null, type: null, error: null, message: null };
+
+test("every page cleans its address, and those that expect nothing use nothing", () => {
+  const carried = { email: "ann@mail.dev" };
+  const addresses = {
+    "/sign-in#access_token=x&refresh_token=y": "/sign-in",
+    "/sign-in?next=%2Fx&code=z#error=e": "/sign-in?next=%2Fx",
+    "/account?token_hash=a&type=recovery": "/account",
+    "/confirm/more?code=a": "/confirm/more",
+  };
+  for (const [address, clean] of Object.entries(addresses)) {
+    expect(open(address, carried)).toEqual({ arrival: nothing, state: carried, address: clean });
+  }
+});
+
+test("an address without secrets is left alone", () => {
+  for (const address of ["/sign-in?next=/x%20y&reason=expired", "/account"]) {
+    expect(open(address, 1)).toEqual({ arrival: nothing, state: 1, address });
+  }
+});
+
+test("a link that was not used yet outlives a reload, and tokens beside it do not stay", () => {
+  const first = open("/confirm?token_hash=a&type=signup&next=%2Fx");
+  expect(first.arrival).toEqual({ ...nothing, tokenHash: "a", type: "signup" });
+  expect(first.address).toBe("/confirm?next=%2Fx");
+  expect(open(first.address, first.state).arrival).toEqual(first.arrival);
+  expect(open(`${first.address}#access_token=x`, first.state)).toEqual(first);
 });

@@ -1,7 +1,8 @@
 // What came with the address that this page was opened with.
 //
-// Codes, hashes and errors are taken out of the address before anything else happens (client
-// contract U6): they must not stay in the history, in a copied link or in a Referer.
+// Codes, hashes, tokens and errors are taken out of the address before anything else happens (client
+// contract U6): they must not stay in the history, in a copied link or in a Referer. That is so on every
+// page, wherever a link was led to; only the pages that expect them make use of them.
 
 export type Arrival = {
   code: string | null;
@@ -14,7 +15,12 @@ export type Arrival = {
 
 const secrets = [
   "code",
+  "token",
   "token_hash",
+  "access_token",
+  "refresh_token",
+  "provider_token",
+  "provider_refresh_token",
   "type",
   "error",
   "error_code",
@@ -48,7 +54,8 @@ export function readArrival(url: URL): Arrival {
 /** The address without them. The fragment goes as a whole: tokens of older flows are in it. */
 export function withoutSecrets(url: URL): string {
   const clean = new URL(url);
-  for (const name of secrets) clean.searchParams.delete(name);
+  // What has nothing to delete would still be written anew.
+  for (const name of secrets) if (clean.searchParams.has(name)) clean.searchParams.delete(name);
   return clean.pathname + clean.search;
 }
 
@@ -57,19 +64,28 @@ type Kept = { arrival?: Pick<Arrival, "tokenHash" | "type"> } | null;
 
 const nothing: Arrival = { code: null, tokenHash: null, type: null, error: null, message: null };
 
-function take(): Arrival {
-  const url = new URL(window.location.href);
+/** Cleans the address of a window, and says what was in it if its page expects something. */
+export function takeArrival({ location, history }: Pick<Window, "location" | "history">): Arrival {
+  const url = new URL(location.href);
+  const clean = withoutSecrets(url);
   const isReturn = /\/(confirm|callback)\/?$/.test(url.pathname);
-  if (!isReturn) return nothing;
+  if (!isReturn) {
+    // What the page before handed over is in the state, and stays.
+    if (clean !== url.pathname + url.search + url.hash) history.replaceState(history.state, "", clean);
+    return nothing;
+  }
   const arrival = readArrival(url);
-  const kept = (window.history.state as Kept)?.arrival;
-  if (!arrival.tokenHash && !arrival.code && !arrival.error && kept) return { ...nothing, ...kept };
+  const kept = (history.state as Kept)?.arrival;
   const { tokenHash, type } = arrival;
-  window.history.replaceState(tokenHash ? { arrival: { tokenHash, type } } : null, "", withoutSecrets(url));
+  if (!tokenHash && !arrival.code && !arrival.error && kept) {
+    history.replaceState(history.state, "", clean);
+    return { ...nothing, ...kept };
+  }
+  history.replaceState(tokenHash ? { arrival: { tokenHash, type } } : null, "", clean);
   return arrival;
 }
 
-export const arrival: Arrival = typeof window === "undefined" ? nothing : take();
+export const arrival: Arrival = typeof window === "undefined" ? nothing : takeArrival(window);
 
 /** The link was used: nothing of it is kept. */
 export const forgetArrival = () => window.history.replaceState(null, "");

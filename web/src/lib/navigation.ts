@@ -14,6 +14,9 @@ export const carried = (): Carried => (window.history.state as Carried | null) ?
 /** Hands it over to this very page, for when it is loaded again. */
 export const keepHere = (state: Carried) => window.history.replaceState(state, "");
 
+/** The client has sent the browser elsewhere: what waits for this stays busy until the page is gone. */
+export const leavingNow = () => new Promise<never>(() => {});
+
 /** Where to go once somebody is signed in. */
 export const nextOf = (search: string) =>
   checkedNext(new URLSearchParams(search).get("next"), window.location.origin);

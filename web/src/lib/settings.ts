@@ -25,7 +25,7 @@ export type AccountSettings = {
   consent: boolean;
   profileFields: ProfileField[];
   selfDelete: boolean;
-  password: { minLength: number; characters: string[]; needsCurrent: boolean };
+  password: { minLength: number; characters: string[] };
   email: { codeLength: number; doubleConfirm: boolean; magicLink: boolean };
   sms: { codeLength: number };
   mfa: { totp: boolean; phone: boolean; phoneCodeLength: number; webAuthn: boolean };
@@ -47,7 +47,7 @@ const defaults: AccountSettings = {
   consent: false,
   profileFields: [],
   selfDelete: true,
-  password: { minLength: 6, characters: [], needsCurrent: false },
+  password: { minLength: 6, characters: [] },
   email: { codeLength: 6, doubleConfirm: true, magicLink: true },
   sms: { codeLength: 6 },
   mfa: { totp: true, phone: false, phoneCodeLength: 6, webAuthn: false },

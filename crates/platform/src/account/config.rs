@@ -58,7 +58,6 @@ struct Password {
     min_length: i64,
     /// From each of these sets a password needs a character.
     characters: &'static [&'static str],
-    needs_current: bool,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -105,7 +104,6 @@ impl FromSettings for AccountConfig {
                     characters: password_characters(
                         settings.opt_text("auth.password_requirements"),
                     ),
-                    needs_current: settings.bool("auth.email.require_current_password"),
                 },
                 email: Email {
                     code_length: settings.integer("auth.email.otp_length"),

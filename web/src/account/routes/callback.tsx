@@ -33,9 +33,10 @@ export function Callback() {
     if (!arrival.code) throw new Failure("bad_oauth_callback", "");
     exchanged ??= auth.exchangeCodeForSession(arrival.code);
     const answer = await done(exchanged);
-    if ("redirectType" in answer && answer.redirectType === "recovery") {
+    const kind = "redirectType" in answer ? answer.redirectType : null;
+    if (kind === "recovery" || kind === "invite") {
       startRecovery(answer.user.id);
-      return go.replace("/reset-password");
+      return go.replace("/reset-password", { kind });
     }
     if (linked) toast(texts.callback.connected(providerName(linked)));
     if (needsSecondStep(answer.session)) return go.replace(keepNext("/sign-in/mfa", search));

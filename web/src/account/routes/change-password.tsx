@@ -14,6 +14,7 @@ import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
+import { claimsOf, useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
@@ -23,6 +24,9 @@ import * as texts from "../../texts";
 import { AccountPage } from "../account-layout";
 
 const hasPassword = (user: User) => user.identities?.some(({ provider }) => provider === "email") ?? false;
+
+/** The session of which the server wanted the present password: it will want it again. */
+let askedSession: unknown;
 
 const isSso = (user: User) => String(user.app_metadata.provider ?? "").startsWith("sso:");
 
@@ -49,7 +53,10 @@ function Content({ query }: ContentProps) {
 
 function PasswordForm({ user }: { user: User }) {
   const guarded = useStepUp();
-  const [asksCurrent, setAsksCurrent] = useState(settings.password.needsCurrent && hasPassword(user));
+  const session = useSession();
+  const sessionId = session ? claimsOf(session)["session_id"] : null;
+  // Only the server knows who has a password, and who has proven enough without it.
+  const [asksCurrent, setAsksCurrent] = useState(!!sessionId && sessionId === askedSession);
   const form = useForm({
     values: { current: "", password: "" },
     screen: "password",
@@ -73,7 +80,9 @@ function PasswordForm({ user }: { user: User }) {
       toast(texts.common.passwordChanged);
     },
     onFailure: ({ code }) => {
-      if (code.startsWith("current_password")) setAsksCurrent(true);
+      if (!code.startsWith("current_password")) return;
+      askedSession = sessionId;
+      setAsksCurrent(true);
     },
   });
   return (

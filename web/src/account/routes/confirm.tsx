@@ -19,6 +19,7 @@ import { pageUrl } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
+import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { GuestPage } from "../guest-layout";
 import { Callback } from "./callback";
@@ -108,7 +109,7 @@ function NewLink() {
     checks: { email: checkEmail },
     submit: async ({ email }) => {
       const options = { emailRedirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
-      await done(auth.resend({ type: "signup", email: email.trim(), options }));
+      await withoutTelling(done(auth.resend({ type: "signup", email: email.trim(), options })));
       go.to("/sign-up/check-email", { email: email.trim(), kind: "signup" });
     },
   });

@@ -16,7 +16,7 @@ import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
 import { done, toFailure } from "../../lib/failure";
 import { enabledProviders, providerName, scopesFor } from "../../lib/methods";
-import { carried } from "../../lib/navigation";
+import { carried, leavingNow } from "../../lib/navigation";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
 import { userQuery } from "../../lib/user";
@@ -164,8 +164,7 @@ function Available({ taken }: { taken: string[] }) {
     const redirectTo = pageUrl(`/callback?linked=${provider}&next=${next}`);
     const options = { redirectTo, ...scopesFor(provider) };
     await guarded(() => done(auth.linkIdentity({ provider: provider as "github", options })));
-    // The browser is leaving.
-    await new Promise(() => {});
+    await leavingNow();
   };
   return (
     <Card title={texts.identities.another} lead={texts.identities.anotherLead}>

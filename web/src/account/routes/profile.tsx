@@ -1,6 +1,6 @@
 import type { User } from "@supabase/auth-js";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 
 import { Badge, Card } from "../../components/card";
 import { CopyButton } from "../../components/copy-button";
@@ -94,7 +94,17 @@ function Content({ query }: ContentProps) {
 
 function Picture({ user }: { user: User }) {
   const picture = pictureOf(user);
-  if (picture) return <img src={picture} alt="" className="size-16 rounded-full object-cover" />;
+  const [missing, setMissing] = useState<string | null>(null);
+  if (picture && picture !== missing) {
+    return (
+      <img
+        src={picture}
+        alt=""
+        onError={() => setMissing(picture)}
+        className="size-16 rounded-full object-cover"
+      />
+    );
+  }
   return (
     <span
       aria-hidden

@@ -4,6 +4,7 @@ import { Button } from "../../components/button";
 import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { NewPasswordField } from "../../components/new-password-field";
+import { pause } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
 import { CodeForm } from "../../features/code/code-form";
@@ -20,13 +21,14 @@ import { signOut } from "../../lib/sign-out";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
+import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 
 async function sendReset(email: string) {
   const options = { redirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
-  return done(auth.resetPasswordForEmail(email, options));
+  await withoutTelling(done(auth.resetPasswordForEmail(email, options)));
 }
 
 export function ForgotPassword() {
@@ -99,6 +101,7 @@ function SentPage() {
       <CodeForm
         label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
+        wait={pause}
         onResend={() => sendReset(email)}
         // The event of a recovery takes the page along (lib/session.ts).
         onVerify={async (token) =>

@@ -5,6 +5,7 @@ import { Button } from "../../components/button";
 import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { PhoneField } from "../../components/phone-field";
+import { pause } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { CodeForm } from "../../features/code/code-form";
 import { auth } from "../../lib/auth-client";
@@ -18,10 +19,14 @@ import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { useMethods } from "../../lib/use-methods";
 import { checkEmail, checkPhone, plainPhone } from "../../lib/validation";
+import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
 import { Banned } from "./sign-in";
+
+/** Where nobody signs up by code, the server says these of an address without an account. */
+const noSuchAccount = ["otp_disabled", "signup_disabled", "user_not_found"];
 
 type Target = { email: string } | { phone: string };
 
@@ -48,13 +53,7 @@ function Steps({ methods }: { methods: Methods }) {
       emailRedirectTo: pageUrl(keepNext("/confirm", search)),
       ...(await captchaOption()),
     };
-    try {
-      await done(auth.signInWithOtp({ ...to, options }));
-    } catch (error) {
-      // Whether there is such an account must not be told apart from whether there was a mail (U4).
-      const hides = ["otp_disabled", "signup_disabled", "user_not_found"];
-      if (!hides.includes(toFailure(error).code)) throw error;
-    }
+    await withoutTelling(done(auth.signInWithOtp({ ...to, options })), noSuchAccount);
   };
   if (isBanned) return <Banned />;
   if (target) {
@@ -158,6 +157,7 @@ function CodeStep({ target, onResend, onChange, onBanned }: CodeProps) {
         label={texts.common.code}
         length={length}
         submitLabel={texts.signInCode.submit}
+        wait={pause}
         onResend={onResend}
         onVerify={async (token) => {
           const proof =

@@ -11,7 +11,7 @@ import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import { enabledProviders, type Methods, scopesFor } from "../../lib/methods";
-import { carried } from "../../lib/navigation";
+import { carried, leavingNow } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
@@ -99,8 +99,7 @@ export async function leaveFor(provider: string, search: string) {
   const redirectTo = pageUrl(keepNext("/callback", search));
   const options = { redirectTo, ...scopesFor(provider) };
   await done(auth.signInWithOAuth({ provider: provider as "github", options }));
-  // The browser is leaving; the button stays busy until it is gone.
-  await new Promise(() => {});
+  await leavingNow();
 }
 
 export function Banned() {

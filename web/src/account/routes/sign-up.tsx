@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useSearch } from "wouter";
 
+import { pause } from "../../components/resend-button";
 import { Divider, TextLink } from "../../components/text-link";
 import { CodeForm } from "../../features/code/code-form";
 import { ProviderButtons } from "../../features/providers/provider-buttons";
@@ -14,6 +15,7 @@ import { keepNext } from "../../lib/next";
 import { useSession } from "../../lib/session";
 import { pageUrl, settings } from "../../lib/settings";
 import { useMethods } from "../../lib/use-methods";
+import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
@@ -111,13 +113,16 @@ function CheckEmailPage() {
         label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
         submitLabel={texts.signUp.confirm}
+        wait={pause}
         onVerify={async (token) => {
           await done(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
           if (isUpgrade) go.replace("/account/password");
         }}
         onResend={async () => {
           const options = { emailRedirectTo, ...(await captchaOption()) };
-          return done(auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options }));
+          await withoutTelling(
+            done(auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options })),
+          );
         }}
       />
       <p className="text-sm">

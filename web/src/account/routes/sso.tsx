@@ -7,7 +7,7 @@ import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
-import { carried } from "../../lib/navigation";
+import { carried, leavingNow } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { pageUrl } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
@@ -32,8 +32,8 @@ function Page() {
     submit: async ({ email }) => {
       const domain = email.trim().split("@")[1] ?? "";
       const options = { redirectTo: pageUrl(keepNext("/callback", search)), ...(await captchaOption()) };
-      const { url } = await done(auth.signInWithSSO({ domain, options }));
-      if (url) window.location.assign(url);
+      await done(auth.signInWithSSO({ domain, options }));
+      await leavingNow();
     },
   });
   return (

@@ -14,13 +14,22 @@ type Props = {
   onVerify: (code: string) => Promise<void>;
   onResend: () => Promise<unknown>;
   submitLabel?: string;
+  /** Seconds until another message can be asked for. */
+  wait?: number;
 };
 
 /** After so many wrong codes another one is the better idea. */
 const patience = 5;
 
 /** The code of a message, typed by hand. */
-export function CodeForm({ label, length, onVerify, onResend, submitLabel = texts.common.continue }: Props) {
+export function CodeForm({
+  label,
+  length,
+  onVerify,
+  onResend,
+  submitLabel = texts.common.continue,
+  wait = 0,
+}: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [failures, setFailures] = useState(0);
   const form = useForm({
@@ -50,7 +59,7 @@ export function CodeForm({ label, length, onVerify, onResend, submitLabel = text
           {submitLabel}
         </Button>
       </Form>
-      <ResendButton label={texts.common.sendNewCode} onSend={onResend} />
+      <ResendButton label={texts.common.sendNewCode} wait={wait} onSend={onResend} />
     </>
   );
 }

@@ -7,7 +7,7 @@ export const signUp = {
   titleUpgrade: "Keep your account",
   leadUpgrade: "Add an e-mail address, so that you can come back to what you have here.",
   closed: "Sign-ups are closed.",
-  closedLead: "New accounts can\'t be created here at the moment.",
+  closedLead: "New accounts can't be created here at the moment.",
   haveAccount: (link: Draw) => rich`Already have an account? ${link("Sign in")}`,
 
   signInInstead: "Sign in",
