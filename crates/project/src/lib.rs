@@ -39,7 +39,7 @@ pub use keys::{ApiKey, ProjectKeys, S3Keys, S3Pair, url_signing_keys};
 pub use logins::{LoginKind, Logins};
 pub use not_served::NotServed;
 pub use pages::{CONSOLE, account_pages_url};
-pub use project::{FromSettings, Project};
+pub use project::{FromSettings, Project, StayOpen};
 pub use public_url::PublicUrl;
 pub use record::{BoxFuture, Directory, DirectoryError, ProjectKind, ProjectRecord, ProjectStatus};
 pub use reference::{BadProjectRef, ProjectName, ProjectRef};

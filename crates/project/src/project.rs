@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicUsize, Ordering},
     },
 };
 
@@ -13,6 +13,8 @@ use arc_swap::ArcSwap;
 use plinth_log::LogStore;
 use plinth_settings::{Settings, SettingsHandle};
 use plinth_token::TokenCache;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::{ProjectDb, ProjectKeys, ProjectKind, ProjectRef};
 
@@ -35,6 +37,10 @@ struct Inner {
     configs: Mutex<HashMap<TypeId, CachedConfig>>,
     attached: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     last_used: AtomicI64,
+    /// How many hold it open without asking for it again.
+    stays: AtomicUsize,
+    keys_replaced: watch::Sender<()>,
+    closed: CancellationToken,
 }
 
 struct CachedConfig {
@@ -67,6 +73,9 @@ impl Project {
             configs: Mutex::default(),
             attached: Mutex::default(),
             last_used: AtomicI64::new(0),
+            stays: AtomicUsize::new(0),
+            keys_replaced: watch::Sender::new(()),
+            closed: CancellationToken::new(),
         };
         Self {
             db,
@@ -97,6 +106,29 @@ impl Project {
 
     pub(crate) fn replace_keys(&self, keys: ProjectKeys) {
         self.inner.keys.store(Arc::new(keys));
+        self.inner.keys_replaced.send_replace(());
+    }
+
+    /// Tells that keys were replaced, perhaps by the same ones: what was shown long ago may have
+    /// to be verified again.
+    pub fn keys_replaced(&self) -> watch::Receiver<()> {
+        self.inner.keys_replaced.subscribe()
+    }
+
+    /// Keeps the project open while nobody asks for it: connections that stay do not ask again.
+    pub fn stay_open(&self) -> StayOpen {
+        self.inner.stays.fetch_add(1, Ordering::Relaxed);
+        StayOpen(self.inner.clone())
+    }
+
+    pub(crate) fn must_stay_open(&self) -> bool {
+        self.inner.stays.load(Ordering::Relaxed) > 0
+    }
+
+    /// Cancelled when the project is closed: paused, removed, or handed over to somebody else.
+    /// Whoever stays must go then; the next request finds another value of the same project.
+    pub fn closed(&self) -> &CancellationToken {
+        &self.inner.closed
     }
 
     /// The settings tree, with notice of changes.
@@ -149,6 +181,15 @@ impl Project {
 
     pub(crate) fn last_used(&self) -> i64 {
         self.inner.last_used.load(Ordering::Relaxed)
+    }
+}
+
+/// The project is not closed for idleness as long as this lives.
+pub struct StayOpen(Arc<Inner>);
+
+impl Drop for StayOpen {
+    fn drop(&mut self) {
+        self.0.stays.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

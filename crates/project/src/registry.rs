@@ -160,6 +160,7 @@ impl Registry {
     /// Forgets the project and closes its connections.
     pub fn close(&self, reference: &ProjectRef) {
         if let Some(project) = self.0.open.load().get(reference) {
+            project.closed().cancel();
             project.db.close();
         }
         self.0.open.rcu(|open| {
@@ -173,7 +174,8 @@ impl Registry {
     pub fn close_idle(&self, idle: Duration) {
         let oldest = now() - i64::try_from(idle.as_secs()).unwrap_or(i64::MAX);
         for project in self.open_projects() {
-            if project.last_used() < oldest && project.kind() != ProjectKind::Platform {
+            let is_idle = project.last_used() < oldest && !project.must_stay_open();
+            if is_idle && project.kind() != ProjectKind::Platform {
                 self.close(project.reference());
             } else {
                 project.db.close_idle();

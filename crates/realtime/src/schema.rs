@@ -41,5 +41,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "schema_state",
             sql: include_str!("../migrations/0007_schema_state.sql"),
         },
+        Migration {
+            version: 8,
+            name: "probes",
+            sql: include_str!("../migrations/0008_probes.sql"),
+        },
     ],
 };

@@ -15,6 +15,7 @@ use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References,
 use plinth_project::{
     FromSettings as _, OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts,
 };
+use plinth_realtime::RealtimeService;
 use plinth_settings::{LoadError, Loader, Settings};
 use plinth_storage::{BlobStore, S3Store, S3StoreConfig, StorageService, StudioConfig};
 use plinth_token::Secret;
@@ -95,6 +96,7 @@ async fn serve(
 
     let mut end = EndSignals::catch()?;
     let auth = AuthService::new();
+    let realtime = RealtimeService::new();
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
     let duration = |name| entrance.settings.duration(name);
@@ -130,6 +132,7 @@ async fn serve(
         registry: &registry,
         auth: &auth,
         storage: &storage,
+        realtime: &realtime,
         pages: AccountPages::from_settings(&entrance.settings),
         logs,
     };
@@ -148,7 +151,7 @@ async fn serve(
     tracing::info!("stopping: finishing open requests; a second signal ends them");
     platform.begin_stop();
     let finished = async {
-        serving.stop().await;
+        tokio::join!(serving.stop(), realtime.finish());
         storage.finish().await;
         platform.finish().await;
     };

@@ -14,6 +14,7 @@ use plinth_log::{LogStore, Source};
 use plinth_platform::{Assets, Platform, api, api::ControlSocket};
 use plinth_postgres::FrontDoor;
 use plinth_project::Registry;
+use plinth_realtime::RealtimeService;
 use plinth_settings::Settings;
 use plinth_storage::StorageService;
 use tokio::net::TcpListener;
@@ -31,6 +32,7 @@ pub(super) struct Served<'a> {
     pub(super) registry: &'a Registry,
     pub(super) auth: &'a AuthService,
     pub(super) storage: &'a StorageService,
+    pub(super) realtime: &'a RealtimeService,
     pub(super) pages: AccountPages,
     pub(super) logs: &'a LogStore,
 }
@@ -122,6 +124,7 @@ impl Serving {
             registry,
             auth,
             storage,
+            realtime,
             pages,
             logs,
         } = served;
@@ -135,6 +138,9 @@ impl Serving {
         let storage = plinth_storage::routes(storage.clone());
         // A large file takes its time; whether it still arrives is watched elsewhere.
         let storage = Mount::new("/storage/v1", Source::Storage, storage).without_time_limit();
+        let realtime = plinth_realtime::routes(realtime.clone());
+        // A refused socket is answered late on purpose.
+        let realtime = Mount::new("/realtime/v1", Source::Realtime, realtime).without_time_limit();
         let AccountPages { assets, path } = pages;
         let is_page = move |asked: &str| plinth_platform::is_account_page(&path, asked);
         let pages = plinth_platform::account_pages(platform.clone(), assets, auth_routes);
@@ -142,6 +148,7 @@ impl Serving {
             .service(auth)
             .service(rest)
             .service(storage)
+            .service(realtime)
             .pages(Source::Api, pages, is_page);
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();

@@ -23,6 +23,7 @@ mod maps;
 mod plinth;
 mod plinth_account;
 mod plinth_auth;
+mod plinth_realtime;
 mod plinth_rest;
 mod plinth_storage;
 mod project;
@@ -39,7 +40,7 @@ const COUNT: (i64, i64) = (0, i64::MAX);
 /// Any count of at least one.
 const AT_LEAST_ONE: (i64, i64) = (1, i64::MAX);
 
-const SECTIONS: [&[Key]; 23] = [
+const SECTIONS: [&[Key]; 24] = [
     project::KEYS,
     api::KEYS,
     db::KEYS,
@@ -61,6 +62,7 @@ const SECTIONS: [&[Key]; 23] = [
     plinth::KEYS,
     plinth_auth::KEYS,
     plinth_account::KEYS,
+    plinth_realtime::KEYS,
     plinth_rest::KEYS,
     plinth_storage::KEYS,
 ];

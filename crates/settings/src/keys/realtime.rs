@@ -17,5 +17,6 @@ pub(super) const KEYS: &[Key] = &[
         AT_LEAST_ONE,
         4096,
         "Longest HTTP header of a socket request in bytes.",
-    ),
+    )
+    .inert(),
 ];

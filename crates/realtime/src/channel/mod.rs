@@ -1,0 +1,85 @@
+//! A channel: one topic that one socket has joined (§5 to §8).
+
+mod join;
+mod presence_calls;
+mod refusal;
+mod system;
+mod wish;
+
+use std::sync::Arc;
+
+pub(crate) use join::{Admission, Joining};
+pub(crate) use presence_calls::PresenceCalls;
+pub(crate) use refusal::JoinRefusal;
+pub(crate) use system::{close_frame, system_frame};
+pub(crate) use wish::Wish;
+
+use crate::{
+    authorize::Asker,
+    identity::Identity,
+    protocol::Ref,
+    rooms::{Member, Room},
+};
+
+/// What topics of channels begin with.
+pub(crate) const TOPIC_PREFIX: &str = "realtime:";
+
+/// A joined channel.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) join_ref: Option<Ref>,
+    pub(crate) room: Arc<Room>,
+    pub(crate) member: Arc<Member>,
+    pub(crate) identity: Identity,
+    /// Whether broadcasts are answered.
+    pub(crate) acks: bool,
+    pub(crate) presence_key: Arc<str>,
+    /// Whether presence was wanted, by the join or by tracking.
+    pub(crate) has_presence: bool,
+    pub(crate) presence_calls: PresenceCalls,
+    pub(crate) writing: Writing,
+}
+
+/// What may be said; nothing where that was not asked yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Writing {
+    pub(crate) broadcast: Option<bool>,
+    pub(crate) presence: Option<bool>,
+}
+
+impl Writing {
+    /// Everything, as on public channels.
+    pub(crate) const ALL: Self = Self {
+        broadcast: Some(true),
+        presence: Some(true),
+    };
+    /// To be asked first.
+    pub(crate) const UNKNOWN: Self = Self {
+        broadcast: None,
+        presence: None,
+    };
+}
+
+impl Channel {
+    pub(crate) fn topic(&self) -> &str {
+        &self.room.topic
+    }
+
+    pub(crate) fn sub_topic(&self) -> &str {
+        sub_topic(self.topic())
+    }
+
+    /// Whoever is on it, with the given claims, as policies are asked.
+    pub(crate) fn asker(&self, identity: &Identity, headers: &Arc<str>) -> Asker {
+        Asker {
+            caller: identity.caller.clone(),
+            sub_topic: self.sub_topic().into(),
+            headers: headers.clone(),
+        }
+    }
+}
+
+/// A topic without what all topics begin with.
+pub(crate) fn sub_topic(topic: &str) -> &str {
+    topic.strip_prefix(TOPIC_PREFIX).unwrap_or(topic)
+}

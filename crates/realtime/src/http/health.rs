@@ -1,0 +1,36 @@
+//! What tools ask about the service (§1, §12).
+
+use axum::{Json, extract::State};
+use plinth_db::Queries as _;
+use plinth_project::{Project, Service};
+use serde_json::{Value, json};
+
+use crate::service::RealtimeService;
+
+/// `GET /api/ping`.
+pub(crate) async fn ping() -> Json<Value> {
+    Json(json!({ "message": "Success" }))
+}
+
+/// `GET /api/tenants/{id}/health`, whatever the id: a path below a project is that project's.
+pub(crate) async fn health(
+    State(service): State<RealtimeService>,
+    project: Project,
+) -> Json<Value> {
+    let sockets = service.hub(&project).sockets();
+    let is_connected = async {
+        let mut connection = project.db.as_service(Service::Realtime).await?;
+        connection.query("select 1", &[]).await
+    };
+    let is_connected = is_connected.await.is_ok();
+    Json(json!({
+        "data": {
+            "healthy": is_connected || sockets == 0,
+            "db_connected": is_connected,
+            "replication_connected": false,
+            "connected_cluster": sockets,
+            "region": "local",
+            "node": "plinth",
+        }
+    }))
+}

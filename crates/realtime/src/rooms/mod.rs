@@ -1,0 +1,101 @@
+//! Who is where: the members of every topic of a project, and what is said to all of them (§14.3).
+//!
+//! A room is a topic, public or private: two rooms of one name never meet (§10). It exists as long
+//! as somebody is in it.
+
+mod member;
+mod presence;
+mod room;
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
+    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
+};
+
+pub(crate) use member::{ChannelId, Hearing, Member};
+pub(crate) use room::{Entrance, Room};
+
+/// Joins and leaves of different topics do not wait for each other.
+const SHARDS: usize = 16;
+
+/// All rooms of a project.
+#[derive(Debug, Default)]
+pub(crate) struct Rooms {
+    hasher: RandomState,
+    shards: [RwLock<Shard>; SHARDS],
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    public: HashMap<Arc<str>, Arc<Room>>,
+    private: HashMap<Arc<str>, Arc<Room>>,
+}
+
+impl Shard {
+    fn rooms(&mut self, is_private: bool) -> &mut HashMap<Arc<str>, Arc<Room>> {
+        match is_private {
+            true => &mut self.private,
+            false => &mut self.public,
+        }
+    }
+}
+
+impl Rooms {
+    /// The room of that name, if anybody is there.
+    pub(crate) fn find(&self, topic: &str, is_private: bool) -> Option<Arc<Room>> {
+        let shard = self.shard(topic).read();
+        let shard = shard.unwrap_or_else(PoisonError::into_inner);
+        let rooms = match is_private {
+            true => &shard.private,
+            false => &shard.public,
+        };
+        rooms.get(topic).cloned()
+    }
+
+    /// Lets somebody in. The answer to their join stands before everything that the room says.
+    pub(crate) fn enter(
+        &self,
+        topic: &str,
+        is_private: bool,
+        member: Arc<Member>,
+        entrance: Entrance<'_>,
+    ) -> Arc<Room> {
+        let mut shard = self.write(topic);
+        let rooms = shard.rooms(is_private);
+        let room = match rooms.get(topic) {
+            Some(room) => room.clone(),
+            None => {
+                let room = Arc::new(Room::new(topic, is_private));
+                rooms.insert(room.topic.clone(), room.clone());
+                room
+            }
+        };
+        room.enter(member, entrance);
+        room
+    }
+
+    /// Somebody goes, and their presence with them. Gives the presence messages that it made.
+    pub(crate) fn leave(&self, room: &Arc<Room>, id: ChannelId) -> usize {
+        let mut shard = self.write(&room.topic);
+        let told = room.leave(id);
+        let rooms = shard.rooms(room.is_private);
+        let is_known = rooms
+            .get(&room.topic)
+            .is_some_and(|known| Arc::ptr_eq(known, room));
+        if is_known && room.is_empty() {
+            rooms.remove(&room.topic);
+        }
+        told
+    }
+
+    fn write(&self, topic: &str) -> RwLockWriteGuard<'_, Shard> {
+        let shard = self.shard(topic).write();
+        shard.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shard(&self, topic: &str) -> &RwLock<Shard> {
+        let place = self.hasher.hash_one(topic) % SHARDS as u64;
+        &self.shards[place as usize]
+    }
+}

@@ -1,0 +1,158 @@
+//! Opening a socket (§2.1, §2.2).
+
+use std::{borrow::Cow, sync::Arc};
+
+use axum::{
+    Json,
+    extract::{State, WebSocketUpgrade, ws::rejection::WebSocketUpgradeRejection},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, Method, StatusCode, Uri};
+use plinth_project::Project;
+use serde_json::{Map, Value, json};
+
+use super::{Outbox, Scene, task};
+use crate::{
+    clock::now,
+    config::RealtimeConfig,
+    identity::{Identity, Refusal},
+    protocol::Version,
+    service::RealtimeService,
+};
+
+/// Largest frame of a client.
+const MAX_FRAME_BYTES: usize = 5_000_000;
+
+/// Clients say little: what they need beyond this is allocated when they say more.
+const READ_BUFFER_BYTES: usize = 2 * 1024;
+
+/// Why there is no socket.
+#[derive(Debug, thiserror::Error)]
+enum HandshakeRefusal {
+    #[error("API key is missing")]
+    NoKey,
+    #[error("{}", .0.handshake_text())]
+    Key(Refusal),
+    #[error("Realtime was disabled for this tenant")]
+    Disabled,
+    #[error("Too many connected users")]
+    TooManySockets,
+    #[error("Too many joins per second")]
+    TooManyJoins,
+}
+
+impl HandshakeRefusal {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::NoKey | Self::Key(_) => StatusCode::UNAUTHORIZED,
+            Self::Disabled => StatusCode::FORBIDDEN,
+            Self::TooManySockets | Self::TooManyJoins => StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+}
+
+/// `GET /websocket`.
+pub(crate) async fn open(
+    State(service): State<RealtimeService>,
+    project: Project,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let Ok(upgrade) = upgrade else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    if method != Method::GET {
+        return StatusCode::BAD_REQUEST.into_response();
+    }
+    let query = uri.query().unwrap_or_default();
+    let Some(version) = Version::read(parameter(query, "vsn").as_deref()) else {
+        return StatusCode::FORBIDDEN.into_response();
+    };
+    let config = project.config::<RealtimeConfig>();
+    let hub = service.hub(&project);
+    let admitted = match (&config, admit(&project, query, &headers)) {
+        (config, _) if !config.is_enabled => Err(HandshakeRefusal::Disabled),
+        (_, Err(refusal)) => Err(refusal),
+        (config, _) if hub.sockets() >= config.max_sockets => Err(HandshakeRefusal::TooManySockets),
+        (config, _) if hub.joins.average() >= config.max_joins => {
+            Err(HandshakeRefusal::TooManyJoins)
+        }
+        (_, Ok(identity)) => Ok(identity),
+    };
+    let identity = match admitted {
+        Ok(identity) => identity,
+        Err(refusal) => {
+            // Clients that are refused try again at once; this keeps them from storming.
+            tokio::time::sleep(config.connect_error_backoff).await;
+            let body = json!({ "error": refusal.to_string() });
+            return (refusal.status(), Json(body)).into_response();
+        }
+    };
+    let scene = Arc::new(Scene {
+        hub,
+        version,
+        identity,
+        headers: own_headers(&headers),
+        outbox: Arc::new(Outbox::new(config.max_queue_bytes)),
+        stop: service.stopping(),
+        project,
+    });
+    let tasks = service.tasks();
+    upgrade
+        .max_message_size(MAX_FRAME_BYTES)
+        .max_frame_size(MAX_FRAME_BYTES)
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .on_upgrade(move |socket| tasks.track_future(task::serve(socket, scene)))
+}
+
+/// The key is a header's or the query's; the header wins.
+fn admit(
+    project: &Project,
+    query: &str,
+    headers: &HeaderMap,
+) -> Result<Identity, HandshakeRefusal> {
+    let header = headers
+        .get("x-api-key")
+        .and_then(|value| value.to_str().ok());
+    let key = header
+        .map(Cow::Borrowed)
+        .or_else(|| parameter(query, "apikey"));
+    let key = key.filter(|key| !key.trim().is_empty());
+    let key = key.ok_or(HandshakeRefusal::NoKey)?;
+    Identity::verify(project, &key, now()).map_err(HandshakeRefusal::Key)
+}
+
+fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(own, _)| own == name).map(|(_, value)| value)
+}
+
+/// What policies see of the headers: those that an application may have added.
+fn own_headers(headers: &HeaderMap) -> Arc<str> {
+    let own: Map<String, Value> = headers
+        .iter()
+        .filter(|(name, _)| name.as_str().starts_with("x-"))
+        .map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            (name.as_str().to_owned(), Value::from(value))
+        })
+        .collect();
+    Value::Object(own).to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn policies_see_only_the_headers_of_applications() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-client-info", HeaderValue::from_static("a"));
+        headers.insert("cookie", HeaderValue::from_static("b"));
+        assert_eq!(&*own_headers(&headers), r#"{"x-client-info":"a"}"#);
+    }
+}

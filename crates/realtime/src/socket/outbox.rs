@@ -1,0 +1,167 @@
+//! What waits for one client (§14.4). Anybody may put something in; the socket's task takes it out.
+//!
+//! It is bounded by bytes: a client that does not keep up loses its socket, comes back and starts
+//! afresh, rather than silently missing single messages.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use axum::extract::ws::Message;
+use futures_util::task::AtomicWaker;
+
+/// Why a socket must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Its client does not keep up.
+    TooSlow,
+    /// An operator, or a change of the project, wants it to connect anew.
+    Disconnected,
+}
+
+/// The queue of one socket.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    max_bytes: usize,
+    state: Mutex<State>,
+    socket: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: Vec<Message>,
+    bytes: usize,
+    end: Option<End>,
+}
+
+impl Outbox {
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            state: Mutex::default(),
+            socket: AtomicWaker::new(),
+        }
+    }
+
+    /// Puts a message in. Once the socket must end, nothing more is kept.
+    pub(crate) fn push(&self, message: Message) {
+        let mut state = self.state();
+        if state.end.is_some() {
+            return;
+        }
+        let was_empty = state.waiting.is_empty();
+        state.bytes += size(&message);
+        if state.bytes > self.max_bytes {
+            *state = State {
+                end: Some(End::TooSlow),
+                ..State::default()
+            };
+        } else {
+            state.waiting.push(message);
+        }
+        drop(state);
+        if was_empty {
+            self.socket.wake();
+        }
+    }
+
+    /// The socket shall end once what waits is sent.
+    pub(crate) fn end(&self, end: End) {
+        self.state().end.get_or_insert(end);
+        self.socket.wake();
+    }
+
+    /// Takes everything, and tells whether the socket must end afterwards.
+    pub(crate) fn poll_take(
+        &self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<Message>,
+    ) -> Poll<Option<End>> {
+        self.socket.register(cx.waker());
+        let mut state = self.state();
+        if state.waiting.is_empty() && state.end.is_none() {
+            return Poll::Pending;
+        }
+        state.bytes = 0;
+        std::mem::swap(&mut state.waiting, into);
+        Poll::Ready(state.end)
+    }
+
+    /// Whether the client has fallen too far behind.
+    pub(crate) fn poll_overflow(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.socket.register(cx.waker());
+        match self.state().end {
+            Some(End::TooSlow) => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A message with the room that it takes in a queue.
+fn size(message: &Message) -> usize {
+    let payload = match message {
+        Message::Text(text) => text.len(),
+        Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
+        Message::Close(_) => 0,
+    };
+    payload + size_of::<Message>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+
+    fn take(outbox: &Outbox) -> Poll<(Option<End>, usize)> {
+        let mut into = Vec::new();
+        let taken = outbox.poll_take(&mut Context::from_waker(Waker::noop()), &mut into);
+        taken.map(|end| (end, into.len()))
+    }
+
+    #[test]
+    fn what_was_put_in_comes_out_once() {
+        let outbox = Outbox::new(1000);
+        outbox.push(Message::text("a"));
+        outbox.push(Message::text("b"));
+
+        assert_eq!(take(&outbox), Poll::Ready((None, 2)));
+        assert_eq!(take(&outbox), Poll::Pending);
+    }
+
+    #[test]
+    fn a_client_that_falls_behind_ends() {
+        let outbox = Outbox::new(1000);
+        outbox.push(Message::text("x".repeat(800)));
+        outbox.push(Message::text("x".repeat(800)));
+        outbox.push(Message::text("x"));
+
+        assert_eq!(take(&outbox), Poll::Ready((Some(End::TooSlow), 0)));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(outbox.poll_overflow(&mut cx), Poll::Ready(()));
+    }
+
+    #[test]
+    fn taking_makes_room() {
+        let outbox = Outbox::new(1000);
+        for _ in 0..5 {
+            outbox.push(Message::text("x".repeat(800)));
+            assert_eq!(take(&outbox), Poll::Ready((None, 1)));
+        }
+    }
+
+    #[test]
+    fn what_waits_is_sent_before_the_end() {
+        let outbox = Outbox::new(1000);
+        outbox.push(Message::text("last words"));
+        outbox.end(End::Disconnected);
+        outbox.push(Message::text("too late"));
+
+        assert_eq!(take(&outbox), Poll::Ready((Some(End::Disconnected), 1)));
+    }
+}

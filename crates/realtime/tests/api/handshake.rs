@@ -1,0 +1,92 @@
+//! Opening a socket (§2).
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::support::{ANN, PUBLISHABLE_KEY, SECRET_KEY, Socket, TestRealtime, now, sign, token_of};
+
+#[tokio::test]
+async fn keys_and_tokens_open_a_socket() {
+    let realtime = TestRealtime::start().await;
+    let anon = sign(&json!({ "role": "anon", "exp": now() + 60 }));
+    for key in [PUBLISHABLE_KEY, SECRET_KEY, &anon, &token_of(ANN)] {
+        let mut socket = realtime.open(&format!("apikey={key}&vsn=2.0.0")).await;
+        socket.is_silent().await;
+    }
+}
+
+#[tokio::test]
+async fn a_header_wins_over_the_query() {
+    let realtime = TestRealtime::start().await;
+    let headers = [("x-api-key", PUBLISHABLE_KEY)];
+    let opened = Socket::open(realtime.address, "vsn=2.0.0&apikey=nonsense", &headers).await;
+    assert!(opened.is_ok());
+}
+
+#[tokio::test]
+async fn what_is_around_a_key_does_not_matter() {
+    let realtime = TestRealtime::start().await;
+    let token = token_of(ANN);
+    for key in [format!("%20{token}%0A"), format!("+{PUBLISHABLE_KEY}")] {
+        realtime.open(&format!("vsn=2.0.0&apikey={key}")).await;
+    }
+}
+
+#[tokio::test]
+async fn refusals_name_their_reason() {
+    let realtime = TestRealtime::start().await;
+    let check = async |query: String, expected: &str| {
+        let refused = realtime.refusal(&format!("vsn=2.0.0&{query}")).await;
+        assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{query}");
+        assert_eq!(refused.body, json!({ "error": expected }), "{query}");
+    };
+    check(String::new(), "API key is missing").await;
+    check("apikey=".to_owned(), "API key is missing").await;
+    let malformed = "The token provided is not a valid JWT";
+    check("apikey=nonsense".to_owned(), malformed).await;
+    let unknown = "Failed to validate JWT signature";
+    check("apikey=sb_publishable_unknown".to_owned(), unknown).await;
+    let of = |claims| format!("apikey={}", sign(&claims));
+    check(
+        of(json!({ "role": "anon", "exp": now() - 60 })),
+        "Token has expired",
+    )
+    .await;
+    // REST would still take this one.
+    check(
+        of(json!({ "role": "anon", "exp": now() - 5 })),
+        "Token has expired",
+    )
+    .await;
+    let lacking = "Fields `role` and `exp` are required in JWT";
+    check(of(json!({ "role": "anon" })), lacking).await;
+    check(of(json!({ "exp": now() + 60 })), lacking).await;
+    check(of(json!({ "role": "anon", "exp": "soon" })), lacking).await;
+}
+
+#[tokio::test]
+async fn other_versions_are_refused_without_a_word() {
+    let realtime = TestRealtime::start().await;
+    for version in ["3.0.0", "1.1.0", "x", ""] {
+        let query = format!("apikey={PUBLISHABLE_KEY}&vsn={version}");
+        let refused = realtime.refusal(&query).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{version}");
+        assert_eq!(refused.body, serde_json::Value::Null);
+    }
+    realtime.open(&format!("apikey={PUBLISHABLE_KEY}")).await;
+    let query = format!("apikey={PUBLISHABLE_KEY}&vsn=1.0.0&eventsPerSecond=7&log_level=nonsense");
+    realtime.open(&query).await;
+}
+
+#[tokio::test]
+async fn a_service_that_is_switched_off_opens_none() {
+    let realtime = TestRealtime::with(&[("realtime.enabled", "false")]).await;
+    let refused = realtime
+        .refusal(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
+        .await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert_eq!(
+        refused.body,
+        json!({ "error": "Realtime was disabled for this tenant" })
+    );
+}

@@ -1,0 +1,198 @@
+//! Limits and times (§2.3, §11, §14.4).
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::support::{Closed, PUBLISHABLE_KEY, TestRealtime};
+
+fn reason(text: &str) -> serde_json::Value {
+    json!({"status": "error", "response": {"reason": text}})
+}
+
+#[tokio::test]
+async fn a_socket_counts_once_and_only_with_a_channel() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_concurrent_users", "1")]).await;
+    let (mut one, mut other) = (realtime.socket().await, realtime.socket().await);
+    one.enter("1", "realtime:a").await;
+    one.enter("2", "realtime:b").await;
+
+    let answer = other.join("1", "realtime:a", json!({})).await;
+    let full = "ConnectionRateLimitReached: Too many connected users";
+    assert_eq!(answer, reason(full));
+    let refused = realtime
+        .refusal(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
+        .await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.body, json!({ "error": "Too many connected users" }));
+
+    for (reference, topic) in [("1", "realtime:a"), ("2", "realtime:b")] {
+        one.send(json!([reference, "9", topic, "phx_leave", {}]))
+            .await;
+        one.next().await;
+        one.next().await;
+    }
+    other.enter("2", "realtime:a").await;
+}
+
+#[tokio::test]
+async fn a_socket_has_so_many_channels() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_channels_per_client", "2")]).await;
+    let mut socket = realtime.socket().await;
+    socket.enter("1", "realtime:a").await;
+    socket.enter("2", "realtime:b").await;
+
+    let answer = socket.join("3", "realtime:c", json!({})).await;
+
+    assert_eq!(answer, reason("ChannelRateLimitReached: Too many channels"));
+}
+
+#[tokio::test]
+async fn too_many_joins_end_the_socket() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_joins_per_second", "1")]).await;
+    let mut socket = realtime.socket().await;
+    // The average is that of a minute.
+    for n in 1..=60 {
+        socket.enter(&n.to_string(), "realtime:a").await;
+        if n > 1 {
+            assert_eq!(socket.next().await[3], "phx_close");
+        }
+    }
+
+    let answer = socket.join("61", "realtime:b", json!({})).await;
+
+    assert_eq!(
+        answer,
+        reason("ClientJoinRateLimitReached: Too many joins per second")
+    );
+    assert_eq!(socket.end().await, Closed(Some(1001)));
+}
+
+#[tokio::test]
+async fn too_many_messages_close_the_channel_but_a_burst_passes() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_events_per_second", "1")]).await;
+    let mut socket = realtime.socket().await;
+    let config = json!({"config": {"broadcast": {"ack": true}}});
+    assert_eq!(socket.join("1", "realtime:a", config).await["status"], "ok");
+    for _ in 0..60 {
+        socket
+            .send(json!(["1", "2", "realtime:a", "broadcast", {}]))
+            .await;
+        assert_eq!(socket.next().await[4]["status"], "ok");
+    }
+
+    socket
+        .send(json!(["1", "2", "realtime:a", "broadcast", {}]))
+        .await;
+
+    let told = socket.next().await;
+    assert_eq!(told[4]["message"], "Too many messages per second");
+    assert_eq!(socket.next().await[3], "phx_close");
+}
+
+#[tokio::test]
+async fn a_payload_that_is_too_large_is_dropped() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_payload_size_in_kb", "1")]).await;
+    let mut socket = realtime.socket().await;
+    let config = json!({"config": {"broadcast": {"ack": true, "self": true}}});
+    assert_eq!(socket.join("1", "realtime:a", config).await["status"], "ok");
+
+    let payload = json!({"event": "e", "payload": "x".repeat(1600)});
+    socket
+        .send(json!(["1", "2", "realtime:a", "broadcast", payload]))
+        .await;
+
+    let response = json!({"status": "error", "response": {"error": "payload_size_exceeded"}});
+    assert_eq!(socket.next().await[4], response);
+    socket.is_silent().await;
+
+    let payload = json!({"event": "track", "payload": {"x": "x".repeat(1600)}});
+    socket
+        .send(json!(["1", "3", "realtime:a", "presence", payload]))
+        .await;
+    assert_eq!(
+        socket.next().await[4]["message"],
+        "Track message size exceeded"
+    );
+    assert_eq!(socket.next().await[3], "phx_close");
+}
+
+#[tokio::test]
+async fn a_channel_may_speak_of_itself_so_often() {
+    let settings = [
+        ("plinth.realtime.client_presence_calls", "2"),
+        ("plinth.realtime.client_presence_window", "1h"),
+    ];
+    let realtime = TestRealtime::with(&settings).await;
+    let mut socket = realtime.socket().await;
+    socket.enter("1", "realtime:a").await;
+    for _ in 0..2 {
+        socket
+            .send(json!(["1", "2", "realtime:a", "presence", {"event": "untrack"}]))
+            .await;
+        assert_eq!(socket.next().await[4]["status"], "ok");
+    }
+
+    socket
+        .send(json!(["1", "2", "realtime:a", "presence", {"event": "untrack"}]))
+        .await;
+
+    assert_eq!(
+        socket.next().await[4]["message"],
+        "Client presence rate limit exceeded"
+    );
+}
+
+#[tokio::test]
+async fn silent_sockets_and_those_without_a_channel_are_closed() {
+    let silent = TestRealtime::with(&[("plinth.realtime.socket_idle", "200ms")]).await;
+    let mut socket = silent.socket().await;
+    socket.enter("1", "realtime:a").await;
+    assert_eq!(socket.end().await, Closed(Some(1000)));
+
+    let idle = TestRealtime::with(&[("plinth.realtime.no_channel_timeout", "200ms")]).await;
+    let (mut without, mut with) = (idle.socket().await, idle.socket().await);
+    with.enter("1", "realtime:a").await;
+    assert_eq!(without.end().await, Closed(Some(1000)));
+    with.is_silent().await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_keep_up_is_closed_and_others_go_on() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_queue_bytes", "64KiB")]).await;
+    let (mut slow, mut quick) = (realtime.socket().await, realtime.socket().await);
+    slow.enter("1", "realtime:a").await;
+    quick.enter("1", "realtime:a").await;
+    let mut speaker = realtime.socket().await;
+    speaker.enter("1", "realtime:a").await;
+
+    // More than all buffers of the system take.
+    let payload = json!({"event": "e", "payload": "x".repeat(30_000)});
+    for _ in 0..1_000 {
+        speaker
+            .send(json!(["1", "2", "realtime:a", "broadcast", payload]))
+            .await;
+        assert_eq!(quick.next().await[3], "broadcast");
+    }
+
+    assert!(matches!(slow.end().await, Closed(Some(1011) | None)));
+    quick.is_silent().await;
+}
+
+#[tokio::test]
+async fn refusals_are_held_back_and_the_socket_goes_on() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.channel_error_backoff", "1s")]).await;
+    let mut socket = realtime.socket().await;
+    let begun = std::time::Instant::now();
+
+    socket
+        .send(json!(["1", "1", "realtime:", "phx_join", {}]))
+        .await;
+    socket.enter("2", "realtime:a").await;
+    assert!(
+        begun.elapsed().as_millis() < 900,
+        "nobody waits for the refusal"
+    );
+
+    assert_eq!(socket.next().await[1], "1");
+    assert!(begun.elapsed().as_millis() >= 1000);
+}

@@ -1,0 +1,176 @@
+//! What policies see and what they leave behind (§10), replay (§6.5). Who may what is shown with the
+//! published client.
+
+use serde_json::json;
+
+use crate::support::{ANN, PUBLISHABLE_KEY, Socket, TestRealtime, token_of};
+
+const OPEN: &str = "
+    create policy hear on realtime.messages for select to authenticated using (true);
+    create policy speak on realtime.messages for insert to authenticated with check (true);";
+
+fn private(more: serde_json::Value) -> serde_json::Value {
+    let mut config = json!({"private": true});
+    for (name, value) in more.as_object().expect("an object") {
+        config[name] = value.clone();
+    }
+    json!({"config": config, "access_token": token_of(ANN)})
+}
+
+#[tokio::test]
+async fn policies_see_topic_claims_and_the_handshakes_own_headers() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .execute(&format!(
+            "create policy all_of_it on realtime.messages for select to authenticated using (
+                realtime.topic() = 'r'
+                and extension = 'broadcast'
+                and topic = 'r'
+                and current_setting('request.jwt.claims')::json ->> 'sub' = '{ANN}'
+                and current_setting('request.jwt.claim.sub') = '{ANN}'
+                and current_setting('request.jwt.claim.role') = 'authenticated'
+                and current_setting('request.headers')::jsonb = '{{\"x-room\": \"open\"}}'
+            )"
+        ))
+        .await;
+    let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0");
+    let headers = [("x-room", "open"), ("cookie", "hidden")];
+    let mut socket = Socket::open(realtime.address, &query, &headers).await.ok();
+    let socket = socket.as_mut().expect("a socket");
+
+    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+    assert_eq!(answer["status"], "ok", "{answer}");
+
+    let mut other = realtime.socket().await;
+    let answer = other.join("1", "realtime:r", private(json!({}))).await;
+    assert_eq!(answer["status"], "error", "{answer}");
+}
+
+#[tokio::test]
+async fn asking_leaves_nothing_in_the_table() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(OPEN).await;
+    let mut socket = realtime.socket().await;
+    let config = private(json!({"presence": {"enabled": true}, "broadcast": {"ack": true}}));
+    assert_eq!(socket.join("1", "realtime:r", config).await["status"], "ok");
+    assert_eq!(socket.next().await[3], "presence_state");
+    socket
+        .send(json!(["1", "2", "realtime:r", "broadcast", {}]))
+        .await;
+    assert_eq!(socket.next().await[4]["status"], "ok");
+    socket
+        .send(json!(["1", "3", "realtime:r", "presence", {"event": "track"}]))
+        .await;
+    assert_eq!(socket.next().await[4]["status"], "ok");
+
+    assert_eq!(
+        realtime
+            .count("select count(*) from realtime.messages")
+            .await,
+        0
+    );
+}
+
+#[tokio::test]
+async fn a_day_without_a_partition_gets_one() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(OPEN).await;
+    realtime
+        .execute(
+            "do $$ declare day text; begin
+               for day in select inhrelid::regclass::text from pg_inherits
+                          where inhparent = 'realtime.messages'::regclass
+               loop execute 'drop table ' || day; end loop; end $$",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+
+    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+
+    assert_eq!(answer["status"], "ok", "{answer}");
+}
+
+#[tokio::test]
+async fn what_the_database_sent_before_is_replayed() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(OPEN).await;
+    realtime
+        .execute(
+            "select realtime.send(jsonb_build_object('n', n), 'e', 'r', true)
+             from generate_series(1, 3) n;
+             select realtime.send('{\"n\": 4}', 'e', 'other', true);
+             select realtime.send('{\"n\": 5}', 'e', 'r', false)",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+    let replay = json!({"broadcast": {"replay": {"since": 0, "limit": 2}}});
+
+    let answer = socket.join("1", "realtime:r", private(replay)).await;
+
+    assert_eq!(answer["status"], "ok", "{answer}");
+    for _ in 0..2 {
+        let frame = socket.next().await;
+        assert_eq!((&frame[0], &frame[3]), (&json!("1"), &json!("broadcast")));
+        assert_eq!(frame[4]["event"], "e");
+        assert_eq!(frame[4]["meta"]["replayed"], true);
+        assert_eq!(frame[4]["meta"]["id"], frame[4]["payload"]["id"]);
+    }
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn a_replay_that_makes_no_sense_refuses_the_join() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(OPEN).await;
+    let mut socket = realtime.socket().await;
+    let replay = json!({"broadcast": {"replay": {"since": "yesterday"}}});
+
+    let answer = socket
+        .join("1", "realtime:r", private(replay.clone()))
+        .await;
+    let reason = "UnableToReplayMessages: Replay params are not valid";
+    assert_eq!(answer["response"]["reason"], reason);
+
+    let answer = socket
+        .join("2", "realtime:r", json!({ "config": replay }))
+        .await;
+    let reason = "UnableToReplayMessages: Replay is not allowed for public channels";
+    assert_eq!(answer["response"]["reason"], reason);
+}
+
+#[tokio::test]
+async fn frames_wait_for_their_own_channel_and_for_no_other() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .execute(
+            "create policy slow on realtime.messages for select to authenticated using (
+                pg_sleep(0.5) is not null
+             );
+             create policy speak on realtime.messages for insert to authenticated
+                with check (true);",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+
+    let join = private(json!({"broadcast": {"ack": true}}));
+    socket
+        .send(json!(["1", "1", "realtime:slow", "phx_join", join]))
+        .await;
+    socket
+        .send(json!(["1", "2", "realtime:slow", "broadcast", {"event": "e"}]))
+        .await;
+    socket
+        .send(json!(["1", "3", "realtime:slow", "phx_leave", {}]))
+        .await;
+    socket.enter("4", "realtime:quick").await;
+
+    let order: Vec<_> = [
+        socket.next().await,
+        socket.next().await,
+        socket.next().await,
+    ]
+    .map(|frame| frame[1].clone())
+    .into();
+    assert_eq!(order, [json!("1"), json!("2"), json!("3")]);
+    assert_eq!(socket.next().await[3], "phx_close");
+}

@@ -1,0 +1,176 @@
+//! A database, the service over it on a port of its own, and sockets.
+
+mod socket;
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::Extension;
+use plinth_db::PoolConfig;
+use plinth_log::LogStore;
+use plinth_project::{
+    ApiKey, Cluster, Logins, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef, logins,
+    prepare_cluster,
+};
+use plinth_realtime::{RealtimeService, routes};
+use plinth_settings::{Loader, Settings, SettingsHandle};
+use plinth_testkit::{TestDatabase, TestServer};
+use plinth_token::{ApiKeyKind, KeySet, credential_hash};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::OnceCell};
+
+pub(crate) use socket::{Closed, Refused, Socket};
+
+pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
+pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
+pub(crate) const SECRET_KEY: &str = "sb_secret_of_this_project";
+pub(crate) const ANN: &str = "00000000-0000-0000-0000-00000000000a";
+
+static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+
+/// The service over a database of the test's own.
+pub(crate) struct TestRealtime {
+    pub(crate) address: SocketAddr,
+    pub(crate) project: Project,
+    pub(crate) service: RealtimeService,
+    db: Arc<TestDatabase>,
+    _folder: TempDir,
+}
+
+impl TestRealtime {
+    pub(crate) async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// Refusals are held back for seconds unless the test says otherwise.
+    pub(crate) async fn with(settings: &[(&str, &str)]) -> Self {
+        let db = Arc::new(TestDatabase::create().await);
+        let folder = TempDir::new().expect("a folder");
+        let logs = folder.path().join("logs");
+        let (logs, _writer) =
+            LogStore::open(logs, plinth_log::Config::default()).expect("a log store");
+        let reference = ProjectRef::generate();
+        let project = Project::new(
+            reference.clone(),
+            ProjectKind::Default,
+            connect(&db, &reference).await,
+            project_keys(),
+            SettingsHandle::new(load(settings)),
+            logs,
+        );
+        let service = RealtimeService::new();
+        let router = routes(service.clone()).layer(Extension(project.clone()));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self {
+            address,
+            project,
+            service,
+            db,
+            _folder: folder,
+        }
+    }
+
+    /// A socket of the second version with the publishable key.
+    pub(crate) async fn socket(&self) -> Socket {
+        self.open(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
+            .await
+    }
+
+    pub(crate) async fn open(&self, query: &str) -> Socket {
+        let opened = Socket::open(self.address, query, &[]).await;
+        opened.unwrap_or_else(|refused| panic!("{refused:?}"))
+    }
+
+    pub(crate) async fn refusal(&self, query: &str) -> Refused {
+        match Socket::open(self.address, query, &[]).await {
+            Err(refused) => refused,
+            Ok(_) => panic!("a socket was opened"),
+        }
+    }
+
+    /// Other settings, while sockets are open.
+    pub(crate) fn set(&self, settings: &[(&str, &str)]) {
+        self.project.settings().replace(load(settings));
+    }
+
+    /// Runs statements as the superuser.
+    pub(crate) async fn execute(&self, sql: &str) {
+        let done = self.db.admin().await.batch_execute(sql).await;
+        done.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+    }
+
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        let row = self.db.admin().await.query_one(sql, &[]).await;
+        row.unwrap_or_else(|error| panic!("{error:?}: {sql}"))
+            .get(0)
+    }
+}
+
+fn load(settings: &[(&str, &str)]) -> Settings {
+    let usual = [
+        ("plinth.realtime.connect_error_backoff", "1ms"),
+        ("plinth.realtime.channel_error_backoff", "1ms"),
+    ];
+    let loader = usual
+        .iter()
+        .chain(settings)
+        .fold(Loader::new(), |loader, (name, value)| {
+            loader.command_line(*name, *value)
+        });
+    loader.load().expect("good settings").settings
+}
+
+async fn connect(db: &TestDatabase, reference: &ProjectRef) -> ProjectDb {
+    let server = TestServer::shared().await.admin();
+    let cluster = CLUSTER
+        .get_or_init(async || {
+            let mut admin = server.connect().await.expect("the server answers");
+            prepare_cluster(&mut admin).await.expect("the shared roles")
+        })
+        .await;
+    let passwords = Logins::generate();
+    let mut sql = logins::create_sql(cluster, reference, &passwords);
+    sql.push_str(&logins::open_database_sql(cluster, reference, db.name()));
+    let done = db.admin().await.batch_execute(&sql).await;
+    done.expect("logins of the project");
+    let pool = PoolConfig::default();
+    ProjectDb::new(&server, cluster, reference, db.name(), passwords, pool)
+}
+
+fn project_keys() -> ProjectKeys {
+    let key = |text: &str, kind| {
+        let key = ApiKey::new(Default::default(), "default", kind);
+        (credential_hash(text), key.into())
+    };
+    ProjectKeys {
+        api_keys: [
+            key(PUBLISHABLE_KEY, ApiKeyKind::Publishable),
+            key(SECRET_KEY, ApiKeyKind::Secret),
+        ]
+        .into(),
+        ..ProjectKeys::new(keyset())
+    }
+}
+
+fn keyset() -> KeySet {
+    KeySet::builder()
+        .legacy_secret(SECRET)
+        .build()
+        .expect("a good secret")
+}
+
+/// A token with these claims, signed with the project's secret.
+pub(crate) fn sign(claims: &Value) -> String {
+    keyset().sign(claims).expect("signed")
+}
+
+/// A token of a signed-in user that ends in an hour.
+pub(crate) fn token_of(sub: &str) -> String {
+    sign(&json!({ "role": "authenticated", "sub": sub, "exp": now() + 3600 }))
+}
+
+pub(crate) fn now() -> i64 {
+    time::OffsetDateTime::now_utc().unix_timestamp()
+}

@@ -1,0 +1,168 @@
+// Broadcasts between clients, from servers, and in both serialisers (realtime contract §6).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { hear, pair, startRealtime, subscribe, versions } from "./support.mjs";
+
+let plinth;
+before(async () => {
+  plinth = await startRealtime();
+});
+after(() => plinth?.stop());
+
+for (const { vsn, options } of versions) {
+  test(`${vsn}: a broadcast reaches the others, and not its sender`, async () => {
+    const { speaker, heard, own } = await pair(plinth, `others-${vsn}`, options);
+
+    assert.equal(await speaker.send({ type: "broadcast", event: "cursor", payload: { x: 1.5, y: [null] } }), "ok");
+
+    const message = await heard.next();
+    assert.equal(message.type, "broadcast");
+    assert.equal(message.event, "cursor");
+    assert.deepEqual(message.payload, { x: 1.5, y: [null] });
+    assert.equal(own.length, 0);
+  });
+
+  test(`${vsn}: with self the sender hears itself, too`, async () => {
+    const { speaker, heard, own } = await pair(plinth, `self-${vsn}`, options, { broadcast: { self: true } });
+
+    await speaker.send({ type: "broadcast", event: "e", payload: { n: 1 } });
+
+    assert.deepEqual((await heard.next()).payload, { n: 1 });
+    assert.deepEqual((await own.next()).payload, { n: 1 });
+  });
+
+  test(`${vsn}: with ack the sender is told that it was taken`, async () => {
+    const { speaker, heard } = await pair(plinth, `ack-${vsn}`, options, { broadcast: { ack: true } });
+
+    assert.equal(await speaker.send({ type: "broadcast", event: "e", payload: {} }), "ok");
+
+    await heard.next();
+  });
+
+  test(`${vsn}: messages of one sender keep their order`, async () => {
+    const { speaker, heard } = await pair(plinth, `order-${vsn}`, options);
+
+    for (let n = 0; n < 50; n++) speaker.send({ type: "broadcast", event: "e", payload: { n } });
+
+    for (let n = 0; n < 50; n++) assert.equal((await heard.next()).payload.n, n);
+  });
+
+  test(`${vsn}: topics do not mix, and whoever has left hears nothing`, async () => {
+    const { speaker, listener, heard } = await pair(plinth, `apart-${vsn}`, options);
+    const elsewhere = await pair(plinth, `apart-${vsn}-elsewhere`, options);
+
+    await speaker.send({ type: "broadcast", event: "e", payload: { n: 1 } });
+    assert.equal((await heard.next()).payload.n, 1);
+    await listener.unsubscribe();
+    await speaker.send({ type: "broadcast", event: "e", payload: { n: 2 } });
+    await elsewhere.speaker.send({ type: "broadcast", event: "e", payload: { n: 3 } });
+
+    assert.equal((await elsewhere.heard.next()).payload.n, 3);
+    assert.equal(heard.length, 0);
+  });
+}
+
+test("bytes stay bytes, and never reach a socket of the first version", async () => {
+  const { speaker, heard } = await pair(plinth, "bytes", versions[1].options);
+  const old = plinth.connect(versions[0].options).channel("bytes");
+  const heardByOld = hear(old, "broadcast");
+  await subscribe(old);
+
+  const bytes = Uint8Array.from([0, 1, 254, 255]);
+  await speaker.send({ type: "broadcast", event: "raw", payload: bytes.buffer });
+  await speaker.send({ type: "broadcast", event: "text", payload: { after: true } });
+
+  const raw = await heard.next();
+  assert.equal(raw.event, "raw");
+  assert.deepEqual(new Uint8Array(raw.payload), bytes);
+  assert.equal((await heard.next()).event, "text");
+  const first = await heardByOld.next();
+  assert.deepEqual([first.event, first.payload], ["text", { after: true }]);
+});
+
+test("the two versions understand each other", async () => {
+  const [one, two] = versions.map(({ options }) => plinth.connect(options).channel("mixed"));
+  const [heardByOne, heardByTwo] = [hear(one, "broadcast"), hear(two, "broadcast")];
+  await Promise.all([subscribe(one), subscribe(two)]);
+
+  await one.send({ type: "broadcast", event: "from-one", payload: { text: "ä\u2028\"" } });
+  await two.send({ type: "broadcast", event: "from-two", payload: { text: "日本" } });
+
+  assert.deepEqual((await heardByTwo.next()).payload, { text: "ä\u2028\"" });
+  assert.deepEqual((await heardByOne.next()).payload, { text: "日本" });
+});
+
+for (const { vsn, options } of versions) {
+  test(`${vsn}: without a socket a channel sends over HTTP`, async () => {
+    const listener = plinth.connect(options).channel(`http:${vsn}/ä`);
+    const heard = hear(listener, "broadcast");
+    await subscribe(listener);
+    const sender = plinth.connect(options).channel(`http:${vsn}/ä`);
+
+    const sent = await sender.httpSend("news", { n: 1 });
+
+    assert.deepEqual(sent, { success: true });
+    const message = await heard.next();
+    assert.deepEqual([message.event, message.payload], ["news", { n: 1 }]);
+
+    assert.equal(await sender.send({ type: "broadcast", event: "fallback", payload: { n: 2 } }), "ok");
+    const second = await heard.next();
+    assert.deepEqual([second.event, second.payload], ["fallback", { n: 2 }]);
+  });
+}
+
+test("bytes over HTTP", async () => {
+  const listener = plinth.connect().channel("http-bytes");
+  const heard = hear(listener, "broadcast");
+  await subscribe(listener);
+
+  await plinth.connect().channel("http-bytes").httpSend("raw", Uint8Array.from([7, 0]).buffer);
+
+  assert.deepEqual(new Uint8Array((await heard.next()).payload), Uint8Array.from([7, 0]));
+});
+
+test("a batch over HTTP, with ids", async () => {
+  const listener = plinth.connect().channel("batch");
+  const heard = hear(listener, "broadcast");
+  await subscribe(listener);
+  const post = (body, headers = { apikey: plinth.keys.publishable }) =>
+    fetch(`${plinth.apiUrl}/realtime/v1/api/broadcast`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+  const message = { topic: "batch", event: "e", payload: { n: 1 } };
+
+  const answer = await post({ messages: [message, { ...message, payload: { n: 2 }, id: "7" }] });
+
+  assert.equal(answer.status, 202);
+  assert.equal(await answer.text(), "");
+  assert.ok(Number(answer.headers.get("x-rate-limit")) > 0);
+  assert.deepEqual((await heard.next()).payload, { n: 1 });
+  const second = await heard.next();
+  assert.deepEqual([second.payload, second.meta], [{ n: 2 }, { id: "7" }]);
+
+  const bad = await post({ messages: [{ topic: "batch" }, message] });
+  assert.equal(bad.status, 422);
+  const blank = ["can't be blank"];
+  assert.deepEqual(await bad.json(), { errors: { messages: [{ event: blank, payload: blank }, {}] } });
+  const stranger = await post({ messages: [message] }, {});
+  assert.deepEqual([stranger.status, await stranger.json()], [401, { message: "Unauthorized" }]);
+});
+
+test("a script of another origin may ask", async () => {
+  const answer = await fetch(`${plinth.apiUrl}/realtime/v1/api/broadcast/a/events/b?apikey=x&vsn=2.0.0`, {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://app.example",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "apikey,authorization,content-type",
+    },
+  });
+
+  assert.ok(answer.ok);
+  assert.equal(answer.headers.get("access-control-allow-origin"), "*");
+  assert.match(answer.headers.get("access-control-allow-headers"), /apikey/);
+});
