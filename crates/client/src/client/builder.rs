@@ -211,6 +211,19 @@ impl ClientBuilder {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Signing in is the other service's, so this does not compile:
+    ///
+    /// ```compile_fail,E0599
+    /// use plinth_client::Client;
+    ///
+    /// # fn main() -> Result<(), plinth_client::AuthError> {
+    /// let client = Client::builder("http://localhost:54321", "anon-key")
+    ///     .access_token(|| async { Some("token-of-the-other-service".to_owned()) })?;
+    /// client.auth();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn access_token<F, T>(self, give: F) -> Result<Client<ThirdParty>, AuthError>
     where
         F: Fn() -> T + MaybeSend + MaybeSync + 'static,

@@ -1,6 +1,8 @@
 //! Client contract S35 and R4: no piece of a credential in any trace, at any level, nor in `Debug`,
 //! even where a server repeats in its answer what it was sent.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
 use plinth_client::auth::{BusMessage, EmailOtp, LinkType, Otp, Provider, RedirectType, Scope};
 use plinth_client::{AdminClient, AuthEvent, Client, ClientBuilder, Session, SessionStore};
 use plinth_testkit::{Traces, assert_no_secret};
