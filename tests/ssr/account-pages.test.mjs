@@ -42,6 +42,32 @@ test("guests are led to the sign-in page, and back afterwards", async () => {
   assert.equal(response.headers.get("cache-control"), "no-store");
 });
 
+test("a one-time secret that a guest brings along goes neither to the next page nor into the log", async () => {
+  const browser = new Browser({ url: plinth.apiUrl }, plinth);
+  const secret = "6b1f0c9e-77aa-4d3e-9a51-0f6f8c1d2e3b";
+
+  for (const name of ["code", "token_hash", "access_token", "%63ode"]) {
+    const response = await browser.get(`/account?${name}=${secret}&tab=1`);
+    assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount%3Ftab%3D1", name);
+  }
+  const step = await browser.get(`/sign-in/mfa?code=${secret}&next=%2Faccount`);
+  assert.equal(step.headers.get("location"), "/sign-in?next=%2Faccount");
+
+  const logged = await logs(/\/sign-in\/mfa\?/);
+  assert.equal(logged.match(/\/account\?\S*tab=1/g)?.length >= 4, true, logged);
+  assert.ok(!logged.includes(secret), logged);
+});
+
+/** The log, once it has this in it. */
+async function logs(expected) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const { stdout } = await plinth.cli("logs");
+    if (expected.test(stdout)) return stdout;
+    await wait(100);
+  }
+  throw new Error(`the log has no ${expected}`);
+}
+
 test("a session that is about to end is refreshed before its page is sent", async () => {
   const { browser, id } = await signedIn();
   const old = browser.session;

@@ -4,16 +4,20 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import postgres from "../js-clients/support/postgres.mjs";
 import { startApp } from "./support/app.mjs";
 import { Browser } from "./support/browser.mjs";
 
 let plinth;
 let app;
+let sql;
 before(async () => {
   plinth = await startAccounts({ "auth.jwt_expiry": 60 });
   app = await startApp(plinth);
+  sql = postgres(plinth.dbUrl);
 });
 after(async () => {
+  await sql?.end();
   await app?.stop();
   await plinth?.stop();
 });
@@ -39,12 +43,25 @@ test("Rust refreshes, and JavaScript goes on with the new session", async () => 
   assert.equal(await browser.userOfRust(), id);
 });
 
-test("many requests of one page make one refresh", async () => {
+/** How often the auth service has refreshed somebody's session: what it noted, and what it gave. */
+async function refreshesOf(id) {
+  const [{ noted }] = await sql`
+    select count(*)::int as noted from auth.audit_log_entries
+    where payload->>'action' = 'token_refreshed' and payload->>'actor_id' = ${id}`;
+  const [{ given }] = await sql`
+    select count(*)::int as given from auth.refresh_tokens where user_id = ${id}`;
+  return { noted, given };
+}
+
+test("two hundred requests with one session that is nearly over make one refresh", async () => {
   const { browser, id } = await signUp();
   const before = browser.session.refresh_token;
+  assert.deepEqual(await refreshesOf(id), { noted: 0, given: 1 });
 
-  const users = await Promise.all(Array.from({ length: 20 }, () => browser.userOfRust()));
+  const users = await Promise.all(Array.from({ length: 200 }, () => browser.userOfRust()));
 
+  assert.deepEqual(await refreshesOf(id), { noted: 1, given: 2 });
+  assert.equal(users.length, 200);
   assert.deepEqual(new Set(users), new Set([id]));
   assert.notEqual(browser.session.refresh_token, before);
   assert.equal(await browser.userOfJs(), id);

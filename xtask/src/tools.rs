@@ -20,6 +20,9 @@ pub(crate) const DEBIAN_POSTGRES: &str = "/usr/lib/postgresql/15/bin";
 /// The browser of the tests: Debian's name of the package and of the program.
 pub(crate) const CHROMIUM: &str = "chromium";
 
+/// What the SDK compiles to for browsers.
+const BROWSER_TARGET: &str = "wasm32-unknown-unknown";
+
 /// Fails with one sentence when Node.js is missing or too old.
 pub(crate) fn require_node() -> Result<()> {
     let missing: Vec<&str> = ["node", "npm"]
@@ -115,6 +118,37 @@ pub(crate) fn install_rust_components() -> Result<Outcome> {
             .args(missing),
     )?;
     Ok(Outcome::Done)
+}
+
+/// Rust's library for the browser, by which `crates/client/tests/wasm.rs` finds out whether the SDK
+/// compiles there. Where it can neither be found nor had, that stays unknown, and the report says so.
+pub(crate) fn install_browser_target() -> Result<Outcome> {
+    if has_browser_target() {
+        return Ok(Outcome::AlreadyDone);
+    }
+    let unknown = |why: &str| {
+        Outcome::Skipped(format!(
+            "{why}: NOBODY CHECKED that the SDK compiles for {BROWSER_TARGET}"
+        ))
+    };
+    if find("rustup").is_none() {
+        return Ok(unknown(
+            "this Rust has no such target, and there is no rustup",
+        ));
+    }
+    let mut rustup = Command::new("rustup");
+    rustup.args(["target", "add", BROWSER_TARGET]);
+    Ok(match commands::run(&mut rustup) {
+        Ok(()) => Outcome::Done,
+        Err(_) => unknown("rustup cannot install the target"),
+    })
+}
+
+fn has_browser_target() -> bool {
+    let folder = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", BROWSER_TARGET])
+        .output();
+    folder.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
 }
 
 /// Debian's PostgreSQL 15 and, for browser tests, Chromium.

@@ -89,6 +89,7 @@ mod session;
 #[cfg(feature = "storage")]
 pub mod storage;
 mod store;
+mod trace_context;
 mod user;
 
 pub use crate::http::{Http, HttpService, TransportError};
@@ -105,4 +106,5 @@ pub use storage::StorageError;
 #[cfg(not(target_arch = "wasm32"))]
 pub use store::FileStore;
 pub use store::{MemoryStore, SessionStore, StoreError};
+pub use trace_context::TraceContext;
 pub use user::{Factor, Identity, UnverifiedUser, User};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plinth_client::auth::{AuthApi, AuthError, JwksCache, KeySet, Scope};
+use plinth_client::auth::{AuthApi, AuthError, JwksCache, KeySet, STALE_LIFETIME_MS, Scope};
 use plinth_client::{BoxFuture, Session as StoredSession, User};
 use serde_json::json;
 
@@ -47,6 +47,12 @@ pub trait AuthBackend: Send + Sync + 'static {
         access_token: &'a str,
         scope: Scope,
     ) -> BoxFuture<'a, Result<(), AuthError>>;
+
+    /// Whether what [`keys`](Self::keys) gives is all there is. Not so while keys have never been
+    /// fetched, or not for a day: then a token by an unknown key may be anybody's.
+    fn has_key_set(&self) -> bool {
+        true
+    }
 
     /// How old the keys at hand are, in milliseconds, and how often fetching them has failed.
     fn key_health(&self) -> KeyHealth {
@@ -126,6 +132,11 @@ impl AuthBackend for OverHttp {
         scope: Scope,
     ) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(self.api.sign_out(access_token, scope))
+    }
+
+    fn has_key_set(&self) -> bool {
+        let age = self.keys.age_ms(self.api.clock().now_ms());
+        age.is_some_and(|age| age < STALE_LIFETIME_MS)
     }
 
     fn key_health(&self) -> KeyHealth {

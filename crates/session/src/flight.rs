@@ -77,6 +77,14 @@ impl<T: Clone + Send + Sync + 'static> Flights<T> {
         timeout(wait, joined).await.ok().flatten()
     }
 
+    /// A result that is still good, without making a call.
+    pub(crate) fn kept(&self, key: &str, now_ms: i64) -> Option<T> {
+        let (landing, is_void) = self.known(key, now_ms)?;
+        let landed = landing.borrow();
+        let result = landed.as_ref().map(|landed| landed.result.clone());
+        result.filter(|_| !is_void.load(Ordering::Acquire))
+    }
+
     /// Forgets the result of a key and all results of this kind. Calls of that key that are in
     /// flight end without one.
     pub(crate) fn forget(&self, key: &str, is_of_this_kind: impl Fn(&T) -> bool) {
@@ -249,11 +257,15 @@ mod tests {
     async fn a_result_is_kept_as_long_as_it_is_good() {
         let fixture = Fixture::new(10, 64);
 
+        let kept = || fixture.flights.kept("k", fixture.manual.now_ms());
+        assert_eq!(kept(), None);
         assert_eq!(fixture.join_at_once("k").await, Some(1));
         fixture.manual.advance(KEEP - Duration::from_millis(1));
+        assert_eq!(kept(), Some(1));
         assert_eq!(fixture.join_at_once("k").await, Some(1));
         assert_eq!(fixture.join_at_once("other").await, Some(2));
         fixture.manual.advance(Duration::from_millis(1));
+        assert_eq!(kept(), None);
         assert_eq!(fixture.join_at_once("k").await, Some(3));
     }
 

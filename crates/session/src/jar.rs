@@ -12,7 +12,7 @@ use crate::cookie::{
 };
 
 /// The cookies of one request that belong to one session key.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Jar {
     header: Zeroizing<String>,
     request: Cookies,

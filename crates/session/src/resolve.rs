@@ -30,6 +30,9 @@ impl Config {
                     Checked::Ended | Checked::Refused => return SessionState::Anonymous,
                 }
             }
+            Trust::NoKeys(proven) if self.is_unexpired(&proven) => {
+                return SessionState::Unavailable;
+            }
             _ => return SessionState::Anonymous,
         };
         if self.is_unexpired(&proven) {
@@ -74,9 +77,16 @@ impl Config {
             Trust::AskServer(proven) if is_early_enough(&proven) => {
                 return self.by_servers_word(jar, stored, proven).await;
             }
+            // Nobody could check the next token either, and each refresh would spend another.
+            Trust::NoKeys(_) => return SessionState::Unavailable,
+            Trust::UnknownKey(proven)
+                if is_early_enough(&proven) && self.server_has_vouched_for(&stored) =>
+            {
+                return signed_in(proven, stored);
+            }
             Trust::Genuine(proven) => Some(Old::Genuine(proven)),
             Trust::AskServer(proven) => Some(Old::Unproven(proven)),
-            Trust::UnknownKey => None,
+            Trust::UnknownKey(_) => None,
         };
         match transport {
             Transport::Refused => SessionState::Anonymous,
@@ -148,26 +158,25 @@ impl Config {
     /// so the new one is kept even while nobody can be asked about it.
     async fn adopt(&self, jar: &mut Jar, renewed: StoredSession) -> SessionState {
         let token = renewed.access_token();
-        let decoded = match self.tokens.check(token, self.clock.now_s()).await {
+        match self.tokens.check(token, self.clock.now_s()).await {
             Trust::Genuine(proven) if self.is_unexpired(&proven) => {
                 self.keep(jar, &renewed);
-                return signed_in(proven, renewed);
+                signed_in(proven, renewed)
             }
-            Trust::AskServer(proven) if self.is_unexpired(&proven) => Some(proven),
-            Trust::UnknownKey => None,
-            Trust::Genuine(_) | Trust::AskServer(_) | Trust::Refused => {
+            // Its key may be too new to be known here yet; the server knows it.
+            Trust::AskServer(proven) | Trust::UnknownKey(proven) | Trust::NoKeys(proven)
+                if self.is_unexpired(&proven) =>
+            {
+                self.keep(jar, &renewed);
+                self.by_servers_word(jar, renewed, proven).await
+            }
+            _ => {
                 tracing::error!(
                     "the auth service gave a token that this layer refuses; \
                      check its project URL, issuer and audience"
                 );
-                return SessionState::Anonymous;
+                SessionState::Anonymous
             }
-        };
-        self.keep(jar, &renewed);
-        match decoded {
-            Some(proven) => self.by_servers_word(jar, renewed, proven).await,
-            // A key that is too new to be known here yet.
-            None => SessionState::Unavailable,
         }
     }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use plinth_client::Session as StoredSession;
 use plinth_client::auth::AuthError;
 use plinth_token::{Secret, credential_hash};
 
@@ -29,7 +30,7 @@ pub(crate) enum Checked {
 impl Config {
     /// What the server says, or said within the last 30 s and before the token ended.
     pub(crate) async fn ask_server(&self, token: &str, proven: &Proven) -> Checked {
-        let key = format!("{}\n{}", self.project(), credential_hash(token));
+        let key = self.check_key(token);
         let left = proven.remaining_ms(self.clock.now_ms());
         let left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
         let call = {
@@ -48,6 +49,17 @@ impl Config {
             .join(&key, &self.clock, self.refresh_wait, call)
             .await;
         joined.unwrap_or(Checked::Unavailable)
+    }
+
+    /// Whether the server has called this token good within the last 30 s. Asks nobody.
+    pub(crate) fn server_has_vouched_for(&self, session: &StoredSession) -> bool {
+        let key = self.check_key(session.access_token());
+        let checks = self.runtime.checks();
+        checks.kept(&key, self.clock.now_ms()) == Some(Checked::Alive)
+    }
+
+    fn check_key(&self, token: &str) -> String {
+        format!("{}\n{}", self.project(), credential_hash(token))
     }
 
     /// What the server says right now.

@@ -40,7 +40,8 @@ pub enum SignInError {
     /// The token is not one of this project's, has ended, or lacks claims.
     #[error("the session's access token is not acceptable here")]
     Refused,
-    /// The token can only be checked by the auth service, which cannot be reached.
+    /// The token can only be checked by the auth service, which cannot be reached. The session is
+    /// kept all the same: it could not be had again, and a later request will check it.
     #[error("the session cannot be checked at the moment")]
     Unavailable,
 }
@@ -54,29 +55,26 @@ impl SessionWriter {
     /// verified like every other.
     pub async fn sign_in(&self, stored: &StoredSession) -> Result<SignedIn, SignInError> {
         let config = self.0.config();
-        let now_ms = config.clock.now_ms();
-        let proven = match config
-            .tokens
-            .check(stored.access_token(), config.clock.now_s())
-            .await
-        {
-            Trust::Genuine(proven) => proven,
-            Trust::AskServer(proven) => {
-                match config.ask_server(stored.access_token(), &proven).await {
-                    Checked::Alive => proven,
-                    Checked::Unavailable => return Err(SignInError::Unavailable),
-                    _ => return Err(SignInError::Refused),
-                }
-            }
-            // A key that is too new to be known here yet.
-            Trust::UnknownKey => return Err(SignInError::Unavailable),
+        let now = &config.clock;
+        let token = stored.access_token();
+        let (proven, said) = match config.tokens.check(token, now.now_s()).await {
             Trust::Refused => return Err(SignInError::Refused),
+            Trust::Genuine(proven) => (proven, Checked::Alive),
+            // Signed with a secret, or by a key that is too new to be known here yet.
+            Trust::AskServer(proven) | Trust::UnknownKey(proven) | Trust::NoKeys(proven) => {
+                let said = config.ask_server(token, &proven).await;
+                (proven, said)
+            }
         };
-        if proven.remaining_ms(now_ms) <= 0 {
+        let is_over = proven.remaining_ms(now.now_ms()) <= 0;
+        if is_over || matches!(said, Checked::Ended | Checked::Refused) {
             return Err(SignInError::Refused);
         }
         let before = self.user_id_now();
         config.keep(&mut self.0.jar(), stored);
+        if said == Checked::Unavailable {
+            return Err(SignInError::Unavailable);
+        }
         let session = Session::from_cookies(proven, stored.clone());
         let is_other_user = before.is_some_and(|before| before != session.user_id());
         Ok(SignedIn {
@@ -88,17 +86,11 @@ impl SessionWriter {
     /// Keeps a changed session of the same user: after a second factor, or a change of the user.
     /// The same as [`sign_in`](Self::sign_in), and refused if it is somebody else's.
     pub async fn replace(&self, stored: &StoredSession) -> Result<Session, SignInError> {
-        let before = self.0.jar().item(&self.0.config().key);
-        let signed_in = self.sign_in(stored).await?;
-        if signed_in.is_other_user {
-            let mut jar = self.0.jar();
-            match before {
-                Some(item) => jar.set(&self.0.config().key, item),
-                None => jar.remove(&self.0.config().key),
-            }
+        let before = self.user_id_now();
+        if before.is_some() && before != user_in(stored) {
             return Err(SignInError::Refused);
         }
-        Ok(signed_in.session)
+        Ok(self.sign_in(stored).await?.session)
     }
 
     /// Ends sessions on the server and, except for [`Scope::Others`], in this browser.

@@ -208,12 +208,15 @@ mod client {
 }
 
 mod sessions {
-    use axum::response::Redirect;
+    use axum::extract::Request;
+    use axum::middleware::Next;
+    use axum::response::{Redirect, Response};
     use axum::routing::{get, post};
     use axum::{Json, Router};
     use http::StatusCode;
     use plinth_session::{
         ConfigError, Session, SessionEncoding, SessionLayer, SessionWriter, auth_routes,
+        redacted_uri,
     };
 
     #[derive(serde::Deserialize)]
@@ -263,6 +266,14 @@ mod sessions {
             .encode(SessionEncoding::TokensOnly)
             .build()
     }
+
+    #[rustfmt::skip]
+    async fn access_log(request: Request, next: Next) -> Response {
+        let (method, uri) = (request.method().clone(), redacted_uri(request.uri()));
+        let response = next.run(request).await;
+        tracing::info!(%method, uri, status = response.status().as_u16(), "answered");
+        response
+    }
 }
 
 /// The Rust blocks of a page, each as its lines.
@@ -294,5 +305,5 @@ fn every_block_of_rust_in_the_docs_stands_here_and_compiles() {
         let is_here = here.windows(block.len()).any(|lines| lines == block);
         assert!(is_here, "not compiled:\n{}", block.join("\n"));
     }
-    assert_eq!(pages.map(|page| blocks(page).len()), [11, 4]);
+    assert_eq!(pages.map(|page| blocks(page).len()), [11, 5]);
 }

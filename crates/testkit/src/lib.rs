@@ -9,11 +9,13 @@
 
 mod database;
 mod server;
+mod traces;
 
 use plinth_db::migrate::MigrationSet;
 
 pub use database::TestDatabase;
 pub use server::TestServer;
+pub use traces::{Traces, assert_no_secret};
 
 /// The system schemas of every project, in the order in which they are installed.
 pub fn system_schemas() -> Vec<MigrationSet> {

@@ -33,12 +33,10 @@ pub(crate) async fn change(
 ) -> Response {
     let changed = async {
         let client = writer.client()?;
-        client
-            .auth()
-            .update_user()
-            .data(&json!({ "bio": profile.bio }))
-            .send()
-            .await
+        let data = json!({ "bio": profile.bio });
+        client.auth().update_user().data(&data).send().await?;
+        // The token repeats what the user says of themselves; the old one would do so for an hour.
+        client.auth().refresh().await
     };
     match changed.await {
         Ok(_) => Redirect::to("/private").into_response(),

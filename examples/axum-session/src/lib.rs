@@ -4,13 +4,14 @@
 //! through the SDK, and the layer around them keeps the cookies. The page in the browser uses
 //! `@supabase/ssr` with the very same cookies (`assets/browser.js`).
 
+mod access_log;
 mod account;
 mod pages;
 mod settings;
 mod sign_in;
 
-use axum::Router;
 use axum::routing::{get, post};
+use axum::{Router, middleware};
 use plinth_session::{ConfigError, SessionLayer, auth_routes};
 
 pub use settings::Settings;
@@ -42,4 +43,5 @@ pub fn app(settings: Settings, sessions: SessionLayer) -> Router {
         .merge(auth_routes())
         .with_state(App { settings })
         .layer(sessions)
+        .layer(middleware::from_fn(access_log::log))
 }

@@ -112,3 +112,24 @@ async fn pages_let_nothing_in_and_nothing_out_but_the_project() {
     assert_eq!(status, StatusCode::OK);
     assert!(style.contains("max-width"));
 }
+
+#[tokio::test]
+async fn the_access_log_shows_no_secret_of_an_address() {
+    let traces = plinth_testkit::Traces::listen();
+
+    send(get("/private?tab=2")).await;
+    send(get("/auth/callback?code=6b1f0c9e-77aa-4d3e")).await;
+    send(get("/private?code=6b1f0c9e-77aa-4d3e")).await;
+    send(get("/auth/confirm?token_hash=0a9s8d7f6g5h&type=email")).await;
+
+    let text = traces.text();
+    for line in [
+        "/private?tab=2",
+        "/auth/callback?…",
+        "/private?…",
+        "/auth/confirm?…",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    plinth_testkit::assert_no_secret(&text, &["6b1f0c9e-77aa-4d3e", "0a9s8d7f6g5h"]);
+}

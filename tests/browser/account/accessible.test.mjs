@@ -72,6 +72,7 @@ test("by keyboard: a forgotten password is replaced", async () => {
   await typeInto(page, field(page, "E-mail"), who.email);
   await page.keyboard.press("Enter");
   await heading(page, "Check your mail");
+  assert.ok(await hasFocus(field(page, "Code from the mail")));
   await page.keyboard.type((await account.mail(who.email)).otp);
   await heading(page, "Choose a password");
   await typeInto(page, field(page, "New password"), "battery staple");

@@ -59,8 +59,8 @@ test("an account is connected, and disconnected again", async () => {
   const { page } = await account.enter("/account/identities");
   await look(page, "identities-one");
   await page.getByRole("button", { name: "Connect Keycloak" }).click();
-  await heading(page, "Connected accounts");
   await says(page, "Keycloak is connected.");
+  await heading(page, "Connected accounts");
   await look(page, "identities");
   await page.getByRole("button", { name: "Disconnect Keycloak" }).click();
   await look(page, "identity-remove");

@@ -189,6 +189,7 @@ test("whoever signs in by code sets a first password without another", async () 
   const page = await account.visit("/sign-in/code?next=%2Faccount%2Fpassword");
   await field(page, "E-mail").fill(who.email);
   await page.getByRole("button", { name: "Send code" }).click();
+  await heading(page, "Check your mail");
   await field(page, "Code").fill((await account.mail(who.email)).otp);
   await field(page, "New password").fill(who.password);
   assert.equal(await field(page, "Current password").count(), 0);

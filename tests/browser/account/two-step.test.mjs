@@ -102,7 +102,7 @@ test("removing the last one warns, and the password is enough again", async () =
   assert.ok(await hasFocus(page.getByRole("dialog").getByRole("button", { name: "Cancel" })));
   await look(page, "factor-remove");
   await page.keyboard.press("Escape");
-  assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.ok(await hasFocus(page.getByRole("button", { name: "Remove Phone" })));
   await page.getByRole("button", { name: "Remove Phone" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();

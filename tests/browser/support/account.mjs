@@ -5,6 +5,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 
 import { somebody, startAccounts } from "../../js-clients/support/accounts.mjs";
 import { launchBrowser } from "./chromium.mjs";
@@ -159,8 +160,27 @@ export const says = (page, text) => page.getByText(text).first().waitFor();
 /** Waits for an error, wherever on the page it stands. */
 export const alerts = (page, text) => page.getByRole("alert").filter({ hasText: text }).first().waitFor();
 
-/** Whether the focus is on something. */
-export const hasFocus = (locator) => locator.evaluate((element) => element === document.activeElement);
+/** Whether the focus is on something at this moment. */
+export const isFocused = (locator) => locator.evaluate((element) => element === document.activeElement);
+
+/** Whether the focus comes to something: pages move it once they have shown what it moves for. */
+export const hasFocus = (locator) => comes(locator, (element) => element === document.activeElement);
+
+/** Whether something becomes so of an element, soon. */
+export const comes = (locator, isSo) => soon(() => locator.evaluate(isSo));
+
+/** Whether a page gets a title that begins so, soon. */
+export const getsTitle = (page, start) => soon(async () => (await page.title()).startsWith(start));
+
+/** Whether something becomes true while somebody would wait for it. */
+export async function soon(isSo, patience = 5000) {
+  const end = Date.now() + patience;
+  while (!(await isSo())) {
+    if (Date.now() > end) return false;
+    await wait(50);
+  }
+  return true;
+}
 
 /** What is left of a window of 1280 × 1024 when everything in it is larger. */
 const zooms = { "200 %": { width: 640, height: 512 }, "400 %": { width: 320, height: 256 } };

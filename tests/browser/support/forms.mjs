@@ -6,7 +6,7 @@
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
 import { field, heading, says, signIn } from "./account.mjs";
-import { codeOf, memberWithApp } from "./two-step.mjs";
+import { codeOf, lastingCodeOf, memberWithApp } from "./two-step.mjs";
 
 const newPassword = "battery staple";
 
@@ -198,7 +198,7 @@ export const forms = {
       const secret = (await page.locator("code").innerText()).replaceAll(" ", "");
       return { page, who: { ...who, secret } };
     },
-    values: ({ who }) => ({ "Code from your authenticator app": codeOf(who.secret) }),
+    values: ({ who }) => ({ "Code from your authenticator app": lastingCodeOf(who.secret) }),
     button: "Turn on",
     busy: "Checking…",
     call: calls.factorVerify,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { hasFocus } from "./account.mjs";
+import { isFocused } from "./account.mjs";
 
 /** More than any page has. */
 const mostStops = 60;
@@ -11,7 +11,7 @@ const mostStops = 60;
 export async function tabTo(page, target) {
   await target.waitFor();
   for (let stops = 0; stops < mostStops; stops += 1) {
-    if (await hasFocus(target)) return see(target);
+    if (await isFocused(target)) return see(target);
     await page.keyboard.press("Tab");
   }
   assert.fail(`${target} is out of reach`);

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 
-import { heading, says } from "./account.mjs";
+import { comes, getsTitle, hasFocus, heading, says } from "./account.mjs";
 
 /**
  * Answers the calls of one kind; the function that is returned ends it, and says how many there were.
@@ -47,9 +47,9 @@ export const inField = (label, text) => async (page) => {
   const described = (await input.getAttribute("aria-describedby")).split(" ");
   const errors = described.filter((id) => id.endsWith("-error"));
   assert.deepEqual(await page.locator(`#${errors[0]}`).allTextContents(), [`Error: ${text}`]);
-  assert.match(await page.title(), /^Error: /);
+  assert.ok(await getsTitle(page, "Error: "), text);
   await alert.getByRole("link", { name: text }).click();
-  assert.ok(await input.evaluate((element) => element === document.activeElement), text);
+  assert.ok(await hasFocus(input), text);
 };
 
 /** Above the form, which has the focus, and no field to blame. */
@@ -60,9 +60,9 @@ export const inBanner = (text) => async (page) => {
   assert.equal(await page.locator("[aria-invalid]").count(), 0, text);
   const isForm = await alert.evaluate((element) => element.closest("form") !== null);
   if (isForm) {
-    assert.match(await page.title(), /^Error: /);
-    const holds = (element) => element.closest("form").contains(document.activeElement);
-    assert.ok(await alert.evaluate(holds), text);
+    assert.ok(await getsTitle(page, "Error: "), text);
+    const holds = (element) => !!element.closest("form")?.contains(document.activeElement);
+    assert.ok(await comes(alert, holds), text);
   }
 };
 

@@ -1,8 +1,11 @@
 // A provider of text messages beside the test: it takes everything, and keeps it.
 
+import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
+
+import { soon } from "./account.mjs";
 
 /** Listens; `settings` make Plinth send there, `codeTo(number)` is the newest code somebody got. */
 export async function listenAsSms() {
@@ -24,5 +27,10 @@ export async function listenAsSms() {
   };
   const to = (number) => messages.filter((message) => message.to === number);
   const codeTo = (number) => /\d{6,}/.exec(to(number).at(-1)?.body ?? "")?.[0];
-  return { settings, to, codeTo, stop: () => server.close() };
+  /** Waits for so many messages to somebody; more would be a surprise. */
+  const arrived = async (number, count) => {
+    await soon(() => to(number).length >= count);
+    assert.equal(to(number).length, count, `messages to ${number}`);
+  };
+  return { settings, to, codeTo, arrived, stop: () => server.close() };
 }

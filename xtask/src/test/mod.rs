@@ -37,6 +37,7 @@ const JS_CLIENTS: &str = "js-clients";
 // Steps that others need.
 const RUNTIME_PACKAGES: &str = "runtime packages";
 const SYSTEM_PACKAGES: &str = "system packages";
+const WASM_TARGET: &str = "WebAssembly target";
 const BUILD: &str = "build";
 
 /// Runs the steps that the filter chooses, all without one.
@@ -71,6 +72,7 @@ fn plan(built: &OnceCell<Artifacts>) -> Result<Plan<'_>> {
     plan.add(Step::new(SYSTEM_PACKAGES, move || {
         tools::install_system_packages(needs_browser)
     }));
+    plan.add(Step::new(WASM_TARGET, tools::install_browser_target));
     let web_build = plan.add_all(web::steps());
     plan.add_all(check::steps(web_build.as_deref()));
     plan.add_all(rust_steps(web_build, built));
@@ -97,7 +99,7 @@ fn rust_steps(web_build: Option<String>, built: &OnceCell<Artifacts>) -> Vec<Ste
     tests.args(["test", "--workspace", "--no-fail-fast"]);
     vec![
         Step::new(BUILD, build).needs(web_build),
-        Step::command("rust tests", tests).needs([BUILD, RUNTIME_PACKAGES]),
+        Step::command("rust tests", tests).needs([BUILD, RUNTIME_PACKAGES, WASM_TARGET]),
         Step::new("rust tests on PostgreSQL 15", || {
             test_on_oldest_postgres(built)
         })

@@ -156,6 +156,27 @@ impl AuthError {
         }
     }
 
+    /// What went wrong, for logs. The server's own sentences stay out of them: some repeat what
+    /// they are about, and that may be a credential (S35).
+    pub(crate) fn for_logs(&self) -> String {
+        match self {
+            Self::Api {
+                code: Some(code),
+                status,
+                ..
+            } => format!("{} (status {status})", code.as_str()),
+            Self::Api { status, .. }
+            | Self::Unknown { status, .. }
+            | Self::WeakPassword { status, .. }
+            | Self::Retryable {
+                status: status @ 1..,
+                ..
+            } => format!("status {status}"),
+            Self::Redirect { code, .. } => code.clone(),
+            ours => ours.to_string(),
+        }
+    }
+
     /// What a failed answer means (S26, S83).
     pub(crate) fn from_answer(answer: &Answer) -> Self {
         let (status, retry_after) = (answer.status, answer.retry_after());

@@ -177,7 +177,8 @@ impl Auth {
         let session = match self.session().await {
             Ok(session) => session,
             Err(error) => {
-                if scope == Scope::Local {
+                // What ends a session has removed it already, and said so.
+                if scope == Scope::Local && !error.ends_session() {
                     self.forget().await?;
                 }
                 return Err(error);

@@ -249,7 +249,10 @@ impl Mfa {
             .unenroll(session.access_token(), factor_id)
             .await?;
         if let Err(error) = self.auth.engine.refresh(session.refresh_token()).await {
-            tracing::warn!(error = %error, "the factor is gone, but the token still claims it");
+            tracing::warn!(
+                error = error.for_logs(),
+                "the factor is gone, but the token still claims it"
+            );
         }
         Ok(())
     }

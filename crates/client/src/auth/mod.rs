@@ -48,7 +48,7 @@ pub use jwks::{
 pub use messages::{RecoverRequest, Resend, ResendRequest};
 pub use mfa::{AssuranceLevel, Factors, Mfa};
 pub use passkeys::Passkeys;
-pub use pkce::{Flow, PendingFlows, RedirectType, TakenVerifier, is_flow_id};
+pub use pkce::{Flow, FlowType, PendingFlows, RedirectType, TakenVerifier, is_flow_id};
 pub use sign_in::{
     AnonymousRequest, Channel, EmailOtp, ExchangeRequest, Exchanged, FromRedirect, IdTokenRequest,
     OAuthRequest, OAuthStart, Otp, OtpRequest, PasswordRequest, PhoneOtp, Provider, SignUp,

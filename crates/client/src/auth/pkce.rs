@@ -26,6 +26,16 @@ pub struct Flow {
     challenge: String,
 }
 
+/// How a sign-in that leaves the program comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FlowType {
+    /// With a code that is worth nothing without the secret it began with. Tokens never stand in an
+    /// address.
+    #[default]
+    Pkce,
+}
+
 /// What kind of sign-in a redirect completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectType {

@@ -8,7 +8,7 @@ use http::HeaderValue;
 
 use super::{Base, Client, ThirdParty, TokenSource};
 use crate::auth::{
-    Auth, AuthApi, AuthError, Engine, JwksCache, SessionBus, SessionRefresher, Settings,
+    Auth, AuthApi, AuthError, Engine, FlowType, JwksCache, SessionBus, SessionRefresher, Settings,
 };
 use crate::call_options::CallOptions;
 use crate::clock::Clock;
@@ -16,6 +16,7 @@ use crate::http::{Http, HttpService};
 use crate::project_url::ProjectUrl;
 use crate::runtime::{MaybeSend, MaybeSync};
 use crate::store::{MemoryStore, SessionStore};
+use crate::trace_context::{CurrentTrace, TraceContext};
 
 /// Configures a client; see [`Client::builder`].
 ///
@@ -43,6 +44,7 @@ pub struct ClientBuilder {
     keys: Option<Arc<JwksCache>>,
     refresher: Option<Arc<dyn SessionRefresher>>,
     http: Option<Http>,
+    trace: Option<Arc<dyn CurrentTrace>>,
     options: CallOptions,
     retry: bool,
     schema: Option<String>,
@@ -62,6 +64,7 @@ impl ClientBuilder {
             keys: None,
             refresher: None,
             http: None,
+            trace: None,
             options: CallOptions::default(),
             retry: true,
             schema: None,
@@ -93,6 +96,14 @@ impl ClientBuilder {
     pub fn auto_refresh(mut self, is_on: bool) -> Self {
         self.auto_refresh = is_on;
         self
+    }
+
+    /// How sign-ins that leave the program come back, for those who want to say it. There is one
+    /// way: JavaScript's `implicit` puts tokens into addresses.
+    pub fn flow(self, flow: FlowType) -> Self {
+        match flow {
+            FlowType::Pkce => self,
+        }
     }
 
     /// Names each sign-in in the address it returns to, so that several can be under way at once
@@ -144,6 +155,31 @@ impl ClientBuilder {
     /// Goes by another clock than the machine's.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.http = Some(self.http.unwrap_or_default().with_clock(clock));
+        self
+    }
+
+    /// Lets traces go on in the project's services: every request carries the trace that this
+    /// function names, and nobody but the project is told of it.
+    ///
+    /// ```
+    /// use plinth_client::{Client, TraceContext};
+    ///
+    /// # fn main() -> Result<(), plinth_client::AuthError> {
+    /// let client = Client::builder("http://localhost:54321", "anon-key")
+    ///     .trace_propagation(|| {
+    ///         // Ask your tracing library here.
+    ///         let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".to_owned();
+    ///         Some(TraceContext { traceparent, ..TraceContext::default() })
+    ///     })
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn trace_propagation<F>(mut self, current: F) -> Self
+    where
+        F: Fn() -> Option<TraceContext> + MaybeSend + MaybeSync + 'static,
+    {
+        self.trace = Some(Arc::new(current));
         self
     }
 
@@ -211,6 +247,19 @@ impl ClientBuilder {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Signing in is the other service's, so this does not compile:
+    ///
+    /// ```compile_fail,E0599
+    /// use plinth_client::Client;
+    ///
+    /// # fn main() -> Result<(), plinth_client::AuthError> {
+    /// let client = Client::builder("http://localhost:54321", "anon-key")
+    ///     .access_token(|| async { Some("token-of-the-other-service".to_owned()) })?;
+    /// client.auth();
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn access_token<F, T>(self, give: F) -> Result<Client<ThirdParty>, AuthError>
     where
         F: Fn() -> T + MaybeSend + MaybeSync + 'static,
@@ -241,7 +290,11 @@ impl ClientBuilder {
             url: url.clone(),
             key: self.key.clone(),
             headers: self.options.headers.clone(),
-            http: self.http.clone().unwrap_or_default(),
+            http: self
+                .http
+                .clone()
+                .unwrap_or_default()
+                .with_trace(self.trace.clone()),
             timeout: self.options.timeout,
             retry: self.retry,
             schema: self.schema.clone(),

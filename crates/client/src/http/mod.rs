@@ -19,6 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use crate::clock::{Clock, SystemClock};
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
+use crate::trace_context::CurrentTrace;
 pub use service::HttpService;
 pub(crate) use streaming::{Pieces, StreamedAnswer, StreamedBody};
 
@@ -34,6 +35,7 @@ pub struct Http {
     clock: Arc<dyn Clock>,
     /// Server minus us, in milliseconds.
     skew_ms: Arc<AtomicI64>,
+    trace: Option<Arc<dyn CurrentTrace>>,
 }
 
 /// A request did not get an answer. The text names no URL, because URLs can carry secrets.
@@ -130,7 +132,22 @@ impl Http {
             transport: Arc::new(transport),
             clock: Arc::new(SystemClock),
             skew_ms: Arc::new(AtomicI64::new(NO_SKEW)),
+            trace: None,
         }
+    }
+
+    /// Every request tells which trace it belongs to.
+    pub(crate) fn with_trace(mut self, trace: Option<Arc<dyn CurrentTrace>>) -> Self {
+        self.trace = trace.or(self.trace);
+        self
+    }
+
+    pub(crate) fn traced(&self, mut request: Outgoing) -> Outgoing {
+        let trace = self.trace.as_ref().and_then(|trace| trace.current());
+        if let Some(trace) = trace {
+            trace.add_to(&mut request.headers);
+        }
+        request
     }
 
     /// The clock that everything on top of this goes by.
@@ -144,7 +161,7 @@ impl Http {
     }
 
     pub(crate) async fn send(&self, request: Outgoing) -> Result<Answer, TransportError> {
-        let timeout = request.timeout;
+        let (timeout, request) = (request.timeout, self.traced(request));
         let answer = self.within(timeout, self.transport.send(request)).await??;
         self.note_date(&answer.headers);
         Ok(answer)

@@ -48,7 +48,7 @@ impl Http {
         request: Outgoing,
         body: Option<StreamedBody>,
     ) -> Result<StreamedAnswer, TransportError> {
-        let limit = request.timeout;
+        let (limit, request) = (request.timeout, self.traced(request));
         let opening = self.transport.stream(request, body);
         let mut answer = self.within(limit, opening).await??;
         self.note_date(&answer.headers);

@@ -12,7 +12,6 @@ use super::{Context, Count, Response, RestError};
 /// A call; see [`Client::rpc`](crate::Client::rpc). What a function returns as a table can be
 /// filtered and ordered like one: [`Rpc::query`].
 #[must_use = "nothing is called before `execute`"]
-#[derive(Debug)]
 pub struct Rpc {
     query: Query,
     args: Value,
@@ -100,5 +99,13 @@ impl Rpc {
     /// Calls the function and reads its result as this type.
     pub async fn execute_as<T: DeserializeOwned>(self) -> Result<Response<T>, RestError> {
         self.query().execute_as().await
+    }
+}
+
+/// What is called, without any argument.
+impl std::fmt::Debug for Rpc {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut rpc = formatter.debug_struct("Rpc");
+        rpc.field("query", &self.query).finish_non_exhaustive()
     }
 }

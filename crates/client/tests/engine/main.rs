@@ -7,6 +7,7 @@ mod loading;
 mod refreshing;
 mod rest;
 mod rest_sending;
+mod secrets;
 mod sign_in;
 mod storage;
 mod storage_resumable;

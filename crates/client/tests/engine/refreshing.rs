@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use plinth_client::auth::{AuthEvent, COOL_DOWN_MS, ErrorCode};
+use plinth_client::auth::{AuthEvent, COOL_DOWN_MS, ErrorCode, Scope};
 use plinth_client::{AuthError, SessionStore};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -295,17 +295,42 @@ async fn s28_signing_out_meanwhile_wins() {
 
     let (refreshed, ()) = tokio::join!(client.auth().refresh_with("refresh-stored"), async {
         settle().await;
-        client
-            .auth()
-            .sign_out(plinth_client::auth::Scope::Local)
-            .await
-            .unwrap();
+        client.auth().sign_out(Scope::Local).await.unwrap();
         gate.add_permits(1);
     });
 
     assert!(matches!(refreshed, Err(AuthError::RefreshDiscarded)));
     assert_eq!(bench.stored().await, None);
     assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+}
+
+#[tokio::test]
+async fn s28_a_token_from_elsewhere_does_not_undo_a_sign_out() {
+    for is_signed_in in [true, false] {
+        let bench = Bench::new();
+        if is_signed_in {
+            bench.store_session(3600).await;
+        }
+        let gate = Arc::new(Semaphore::new(0));
+        bench.server.on(TOKEN, [fresh("new").behind(&gate)]);
+        bench
+            .server
+            .on("POST /auth/v1/logout", [Reply::text(204, "")]);
+        let client = bench.client();
+        let mut events = client.auth().events();
+        heard(&mut events).await;
+        let auth = client.auth().clone();
+        let refreshing = tokio::spawn(async move { auth.refresh_with("refresh-elsewhere").await });
+        settle().await;
+
+        client.auth().sign_out(Scope::Local).await.unwrap();
+        gate.add_permits(1);
+
+        let error = refreshing.await.unwrap().unwrap_err();
+        assert!(matches!(error, AuthError::RefreshDiscarded), "{error}");
+        assert_eq!(bench.store.keys(), [""; 0]);
+        assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    }
 }
 
 #[tokio::test]

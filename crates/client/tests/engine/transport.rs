@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
-use plinth_client::auth::AuthApi;
-use plinth_client::{AuthError, Client, FileStore, Http, ManualClock, ProjectUrl};
+use plinth_client::auth::{AuthApi, FlowType};
+use plinth_client::{AuthError, Client, FileStore, Http, ManualClock, ProjectUrl, TraceContext};
 use serde_json::json;
 
 use crate::support::{Bench, NOW_S, Reply, token_answer};
@@ -145,4 +145,51 @@ async fn a_router_in_this_process_needs_no_socket() {
         .unwrap();
 
     assert_eq!(rows.data, json!([1]));
+}
+
+#[tokio::test]
+async fn r6_every_request_to_the_project_carries_the_trace_under_way() {
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    bench.server.on(
+        "GET /auth/v1/user",
+        [Reply::json(200, json!({ "id": "u" }))],
+    );
+    bench
+        .server
+        .on("GET /rest/v1/t", [Reply::json(200, json!([]))]);
+    let file = "GET /storage/v1/object/b/f";
+    bench.server.on(file, [Reply::text(200, "x")]);
+    let builder = bench.builder().auto_refresh(false).flow(FlowType::Pkce);
+    let builder = builder.trace_propagation(move || {
+        Some(TraceContext {
+            traceparent: trace.to_owned(),
+            tracestate: Some("vendor=1".to_owned()),
+            baggage: None,
+        })
+    });
+    let client = builder.build().unwrap();
+
+    client.auth().user().await.unwrap();
+    client.from("t").select("*").execute().await.unwrap();
+    client
+        .storage()
+        .from("b")
+        .download("f")
+        .send()
+        .await
+        .unwrap();
+
+    let asked = bench.server.asked();
+    assert_eq!(asked.len(), 3);
+    for request in asked {
+        let headers = ["traceparent", "tracestate", "baggage"].map(|name| request.header(name));
+        assert_eq!(
+            headers,
+            [Some(trace), Some("vendor=1"), None],
+            "{}",
+            request.route
+        );
+    }
 }

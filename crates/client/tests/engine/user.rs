@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plinth_client::auth::{ErrorCode, Scope};
+use plinth_client::auth::{ErrorCode, Provider, Scope};
 use plinth_client::{AuthError, BoxFuture, MemoryStore, SessionStore, StoreError};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -367,6 +367,23 @@ async fn s67_a_session_that_cannot_be_loaded_is_forgotten_here_only() {
 }
 
 #[tokio::test]
+async fn s67_a_session_that_ends_while_it_is_loaded_is_told_to_be_gone_once() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let ended = refused(400, "refresh_token_not_found");
+    bench.server.on("POST /auth/v1/token", [ended]);
+    let client = bench.client();
+    let mut events = client.auth().events();
+    heard(&mut events).await;
+    bench.advance(3700);
+
+    client.auth().sign_out(Scope::Local).await.unwrap_err();
+
+    assert!(bench.store.keys().is_empty());
+    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+}
+
+#[tokio::test]
 async fn s67_without_a_session_signing_out_still_clears() {
     let bench = Bench::new();
     let verifier = format!("{KEY}-code-verifier");
@@ -539,4 +556,79 @@ async fn r1_calls_of_one_word_take_a_time_limit_from_their_handle() {
     assert_eq!(asked.unwrap_err().to_string(), "the request timed out");
     assert_eq!(waited.unwrap_err().to_string(), "the request timed out");
     assert_eq!(bench.server.routes(), [USER, TOKEN]);
+}
+
+/// Keeps the removal of the latest verifier back until the test lets it through.
+#[derive(Clone)]
+struct SlowToForget {
+    store: MemoryStore,
+    gate: Arc<Semaphore>,
+}
+
+impl SessionStore for SlowToForget {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+        self.store.get(key)
+    }
+
+    fn set<'a>(&'a self, key: &'a str, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.store.set(key, text)
+    }
+
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if key == format!("{KEY}-code-verifier") {
+                self.gate.acquire().await.expect("a gate").forget();
+            }
+            self.store.remove(key).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn s33_removing_a_session_forgets_all_that_waits_beside_it_and_then_says_so() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    bench.server.on(LOGOUT, [Reply::text(204, "")]);
+    let slow = SlowToForget {
+        store: bench.store.clone(),
+        gate: Arc::new(Semaphore::new(0)),
+    };
+    let users = MemoryStore::new();
+    let user = json!({ "user": { "id": "u" } }).to_string();
+    let user_key = format!("{KEY}-user");
+    for store in [&users, &bench.store] {
+        store.set(&user_key, user.clone()).await.unwrap();
+    }
+    let builder = bench.builder().auto_refresh(false);
+    let builder = builder
+        .session_store(slow.clone())
+        .user_store(users.clone());
+    let client = builder.build().unwrap();
+    for _ in 0..2 {
+        let provider = client.auth().sign_in_with_oauth(Provider::Github);
+        provider.build().await.unwrap();
+    }
+    assert_eq!(bench.store.keys().len(), 6, "{:?}", bench.store.keys());
+    // A failure that is remembered.
+    bench.server.on(TOKEN, [refused(422, "validation_failed")]);
+    client.auth().refresh().await.unwrap_err();
+    let mut events = client.auth().events();
+    heard(&mut events).await;
+
+    let auth = client.auth().clone();
+    let signing_out = tokio::spawn(async move { auth.sign_out(Scope::Local).await });
+    assert_eq!(heard(&mut events).await, [""; 0]);
+    // Once for this removal, and once for that of the session that is not there afterwards.
+    slow.gate.add_permits(2);
+    signing_out.await.unwrap().unwrap();
+
+    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!((bench.store.keys().len(), users.keys().len()), (0, 0));
+    let asked = bench.server.asked().len();
+    client
+        .auth()
+        .refresh_with("refresh-stored")
+        .await
+        .unwrap_err();
+    assert_eq!(bench.server.asked().len(), asked + 1, "asked again at once");
 }

@@ -19,7 +19,7 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 use plinth_project::{CONSOLE, NotServed, Project, ProjectKind, PublicUrl};
-use plinth_session::SessionState;
+use plinth_session::{SessionState, path_without_secrets};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Platform;
@@ -173,17 +173,16 @@ impl Page {
 
 /// The step that is missing, which leads back to where somebody wanted to go.
 fn lead_to(mount: &str, step: &str, original: &Uri) -> String {
-    let target = original
-        .path_and_query()
-        .map_or("/", |target| target.as_str());
+    let target = path_without_secrets(original);
     let next: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
     format!("{mount}{step}?next={next}")
 }
 
 /// The sign-in page instead of the second step, with what that was asked for.
 fn first_step(mount: &str, original: &Uri) -> String {
-    let query = original.query().map(|query| format!("?{query}"));
-    format!("{mount}/sign-in{}", query.unwrap_or_default())
+    let target = path_without_secrets(original);
+    let query = target.find('?').map_or("", |at| &target[at..]);
+    format!("{mount}/sign-in{query}")
 }
 
 fn see_other(target: &str) -> Response {
@@ -238,5 +237,16 @@ mod tests {
             first_step("", &Uri::from_static("/sign-in/mfa")),
             "/sign-in"
         );
+    }
+
+    #[test]
+    fn a_one_time_secret_is_carried_no_further() {
+        let at = Uri::from_static("/account?code=secret&tab=1");
+        assert_eq!(
+            lead_to("", "/sign-in", &at),
+            "/sign-in?next=%2Faccount%3Ftab%3D1"
+        );
+        let at = Uri::from_static("/sign-in/mfa?token_hash=secret&next=%2Fshop");
+        assert_eq!(first_step("", &at), "/sign-in?next=%2Fshop");
     }
 }

@@ -85,7 +85,12 @@ impl Changes {
         side: Side,
     ) -> Vec<Write> {
         let mut removed: Vec<&str> = Vec::new();
-        for key in &self.removals {
+        // The reference removes a flow's own cookies at once, and the others with the event (C21).
+        let (flows, others) = self
+            .removals
+            .iter()
+            .partition::<Vec<_>, _>(|key| is_flows_own(key));
+        for key in flows.into_iter().chain(others) {
             removed.extend(names(request, |name| is_chunk_like(name, key)));
         }
         let mut set = Vec::new();
@@ -123,6 +128,12 @@ const MOST_FLOWS: usize = 64;
 /// The key of the item that lists a session's sign-ins under way (S7).
 pub fn flow_index(key: &str) -> String {
     format!("{key}-flows-code-verifier")
+}
+
+/// Whether a key is a slot of one sign-in, or their index.
+fn is_flows_own(key: &str) -> bool {
+    let of_flows = key.strip_suffix("-code-verifier");
+    of_flows.is_some_and(|rest| rest.ends_with("-flows") || rest.contains("-flow-"))
 }
 
 fn names(request: &Cookies, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {

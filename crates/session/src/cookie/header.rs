@@ -12,12 +12,23 @@ use super::percent;
 use super::write::Write;
 
 /// A cookie as the browser sent it, its value decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Cookie {
     /// Its name, which is never encoded.
     pub name: String,
     /// Its value without percent escapes; as it came if they are broken.
     pub value: String,
+}
+
+/// Values are credentials: only their length is shown.
+impl std::fmt::Debug for Cookie {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Cookie")
+            .field("name", &self.name)
+            .field("value_len", &self.value.len())
+            .finish()
+    }
 }
 
 /// The cookies of one request, in the order of the header, each name once.

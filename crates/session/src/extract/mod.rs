@@ -9,6 +9,7 @@ use url::form_urlencoded;
 
 use crate::context::Context;
 use crate::rejection::{Problem, SessionRejection};
+use crate::secrets_in_urls::path_without_secrets;
 use crate::session::{Session, SessionState};
 use crate::writer::SessionWriter;
 pub use client::UserClient;
@@ -86,7 +87,7 @@ pub(crate) fn page_to_return_from(parts: &Parts, path: Option<&str>) -> Option<S
 }
 
 fn with_next(path: &str, here: &Uri) -> String {
-    let next = here.path_and_query().map_or("/", |next| next.as_str());
+    let next = path_without_secrets(here);
     let separator = if path.contains('?') { '&' } else { '?' };
     let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
     format!("{path}{separator}next={next}")
@@ -116,6 +117,14 @@ mod tests {
         assert_eq!(target("POST", "/orders", html), None);
         assert_eq!(target("GET", "/orders", "application/json"), None);
         assert_eq!(target("GET", "/orders", "*/*"), None);
+    }
+
+    #[test]
+    fn nobody_is_led_back_with_a_secret() {
+        let html = "text/html";
+
+        let expected = Some("/sign-in?next=%2Fprivate%3Fa%3Db".to_owned());
+        assert_eq!(target("GET", "/private?code=x&a=b", html), expected);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 
-use super::{Failure, go_on};
+use super::{Failure, go_on, keep};
 use crate::context::Context;
 use crate::writer::SessionWriter;
 
@@ -53,8 +53,7 @@ async fn complete(
         .backend
         .exchange_code(code, &taken.verifier)
         .await?;
-    writer.sign_in(&session).await?;
-    Ok(())
+    keep(writer, &session).await
 }
 
 /// Only words are passed on; whoever made the address chose the text.

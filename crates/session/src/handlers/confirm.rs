@@ -8,7 +8,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::{Failure, go_on};
+use super::{Failure, go_on, keep};
 use crate::context::Context;
 use crate::html::escape_html;
 use crate::writer::SessionWriter;
@@ -105,10 +105,10 @@ async fn use_up(context: &Context, writer: &SessionWriter, link: &Link) -> Resul
         .verify_token_hash(&link.kind, &link.token_hash)
         .await?;
     // The first of two mailboxes that confirm a change of address signs nobody in.
-    if let Some(session) = session {
-        writer.sign_in(&session).await?;
+    match session {
+        Some(session) => keep(writer, &session).await,
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn page(link: &Link) -> String {

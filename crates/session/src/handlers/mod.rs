@@ -18,14 +18,15 @@ mod sign_out;
 use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http::{HeaderValue, StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, header};
+use plinth_client::Session as StoredSession;
 use plinth_client::auth::AuthError;
 use serde_json::json;
 use url::form_urlencoded;
 
 use crate::config::Config;
 use crate::next::checked_next;
-use crate::writer::SignInError;
+use crate::writer::{SessionWriter, SignInError};
 
 /// The ready handlers, below `/auth`.
 pub fn auth_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
@@ -33,31 +34,6 @@ pub fn auth_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/auth/callback", get(callback::callback))
         .route("/auth/confirm", get(confirm::ask).post(confirm::confirm))
         .route("/auth/sign-out", post(sign_out::sign_out))
-}
-
-/// A request's address as logs may show it: the query of pages that receive secrets is left out.
-///
-/// ```
-/// use plinth_session::redacted_uri;
-///
-/// assert_eq!(redacted_uri(&"/auth/callback?code=secret".parse().unwrap()), "/auth/callback?…");
-/// assert_eq!(redacted_uri(&"/orders?page=2".parse().unwrap()), "/orders?page=2");
-/// ```
-pub fn redacted_uri(uri: &Uri) -> String {
-    const SECRETS: [&str; 5] = [
-        "code",
-        "token",
-        "token_hash",
-        "access_token",
-        "refresh_token",
-    ];
-    let Some(query) = uri.query() else {
-        return uri.path().to_owned();
-    };
-    let has_secret =
-        form_urlencoded::parse(query.as_bytes()).any(|(name, _)| SECRETS.contains(&name.as_ref()));
-    let shown = if has_secret { "…" } else { query };
-    format!("{}?{shown}", uri.path())
 }
 
 /// Why a handler could not do its work, in one word that pages can find a text for.
@@ -110,14 +86,12 @@ impl From<AuthError> for Failure {
     }
 }
 
-impl From<SignInError> for Failure {
-    fn from(error: SignInError) -> Self {
-        match error {
-            SignInError::Refused => Self::new(StatusCode::BAD_REQUEST, "bad_jwt"),
-            SignInError::Unavailable => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "session_unavailable")
-            }
-        }
+/// Keeps the session that a sign-in ended with. One that cannot be checked yet is kept as well: the
+/// secret that led to it is used up, and the next page will find out.
+async fn keep(writer: &SessionWriter, session: &StoredSession) -> Result<(), Failure> {
+    match writer.sign_in(session).await {
+        Ok(_) | Err(SignInError::Unavailable) => Ok(()),
+        Err(SignInError::Refused) => Err(Failure::new(StatusCode::BAD_REQUEST, "bad_jwt")),
     }
 }
 

@@ -39,8 +39,10 @@ impl Proven {
 pub(crate) enum Trust {
     /// The signature is right and the claims fit. It may have ended.
     Genuine(Arc<Proven>),
-    /// Signed by a key that is not published, or not yet, or no longer.
-    UnknownKey,
+    /// Signed by a key that is not published, or not yet, or no longer. The claims would fit.
+    UnknownKey(Arc<Proven>),
+    /// There are no keys to check it by, because they cannot be fetched. The claims would fit.
+    NoKeys(Arc<Proven>),
     /// Only the server can tell: signed with a secret that is not here. The claims fit so far.
     AskServer(Arc<Proven>),
     /// Forged, broken, or not meant for this application.
@@ -93,7 +95,12 @@ impl TokenChecker {
             None => self.examine(token).await,
         };
         match &trust {
-            Trust::Genuine(proven) | Trust::AskServer(proven) if !proven.has_begun(now_s) => {
+            Trust::Genuine(proven)
+            | Trust::AskServer(proven)
+            | Trust::UnknownKey(proven)
+            | Trust::NoKeys(proven)
+                if !proven.has_begun(now_s) =>
+            {
                 Trust::Refused
             }
             _ => trust,
@@ -126,14 +133,17 @@ impl TokenChecker {
         metrics::keys(&self.project, self.backend.key_health());
         match keys.verify(token) {
             Ok(Verdict::Genuine(claims)) => self.remember(token, Some(kid), &claims),
-            Ok(Verdict::Undecided(_)) => Trust::UnknownKey,
+            Ok(Verdict::Undecided(decoded)) if self.backend.has_key_set() => {
+                self.unless_refused(&decoded, Trust::UnknownKey)
+            }
+            Ok(Verdict::Undecided(decoded)) => self.unless_refused(&decoded, Trust::NoKeys),
             Err(_) => Trust::Refused,
         }
     }
 
     fn examine_shared(&self, token: &str, decoded: &Decoded) -> Trust {
         match &self.secret {
-            None => self.ask_server_about(decoded),
+            None => self.unless_refused(decoded, Trust::AskServer),
             Some(keys) if keys.verify(token).is_ok() => {
                 self.remember(token, None, decoded.unverified())
             }
@@ -154,10 +164,8 @@ impl TokenChecker {
     }
 
     /// Claims that would be refused anyway cost no request.
-    fn ask_server_about(&self, decoded: &Decoded) -> Trust {
-        match self.rules.accept(decoded.unverified()) {
-            Some(proven) => Trust::AskServer(Arc::new(proven)),
-            None => Trust::Refused,
-        }
+    fn unless_refused(&self, decoded: &Decoded, trust: fn(Arc<Proven>) -> Trust) -> Trust {
+        let accepted = self.rules.accept(decoded.unverified());
+        accepted.map_or(Trust::Refused, |proven| trust(Arc::new(proven)))
     }
 }

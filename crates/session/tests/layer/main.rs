@@ -11,6 +11,7 @@ mod handlers;
 mod metrics;
 mod real_auth;
 mod refreshing;
+mod secrets;
 mod speed;
 mod store;
 mod support;

@@ -191,6 +191,31 @@ async fn two_hundred_requests_with_one_expired_session_make_one_refresh() {
     );
 }
 
+/// More refreshes than one address may make, were they counted by address: a layer asks for all its
+/// users from one, and JavaScript clients take a refusal for the end of their session.
+#[tokio::test]
+async fn s96_many_sessions_behind_one_address_may_each_try_eight_times_at_once() {
+    let world = World::start().await;
+    let mut sessions = Vec::new();
+    for number in 0..25 {
+        sessions.push(world.sign_up(&format!("ann{number}@mail.dev")).await);
+    }
+
+    // The moments of S27.
+    let mut elapsed = 0;
+    for at in [0, 200, 600, 1400, 3000, 6200, 12_600, 25_400] {
+        world.advance(Duration::from_millis(at - elapsed));
+        elapsed = at;
+        for session in &mut sessions {
+            *session = world
+                .api
+                .refresh_once(session.refresh_token())
+                .await
+                .unwrap();
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_session_that_was_ended_elsewhere_is_cleared() {
     let world = World::start().await;

@@ -166,21 +166,124 @@ async fn old_keys_serve_for_a_day_while_new_ones_cannot_be_fetched() {
     app.clock.advance(Duration::from_secs(30));
     assert_eq!(
         app.signed_in_for(200_002).get("/state").await.short(),
+        (200, "unavailable")
+    );
+}
+
+#[tokio::test]
+async fn without_any_keys_nobody_can_tell_and_nothing_is_spent_or_lost() {
+    let app = App::new();
+    app.upstream.hide_keys();
+    app.upstream.refreshing_for(3600);
+    let bearer = format!("Bearer {}", app.upstream.tokens().token(3600));
+
+    for seconds in [3600, 60, -10] {
+        let mut browser = app.signed_in_for(seconds);
+        for _ in 0..3 {
+            assert_eq!(browser.get("/state").await.short(), (200, "unavailable"));
+        }
+        assert_eq!(browser.refresh_token().as_deref(), Some("first"));
+    }
+    let mut program = app.browser().with("authorization", Some(&bearer));
+    assert_eq!(program.get("/private").await.status.as_u16(), 503);
+    assert_eq!(app.upstream.refreshes(), 0);
+    assert_eq!(app.upstream.key_fetches(), 1, "at most one fetch in 30 s");
+
+    app.upstream.show_keys();
+    app.clock.advance(Duration::from_secs(30));
+    let mut browser = app.signed_in_for(3600);
+    assert_eq!(browser.get("/private").await.short(), (200, USER));
+    assert_eq!(program.get("/private").await.short(), (200, USER));
+    assert_eq!(app.upstream.refreshes(), 0);
+}
+
+#[tokio::test]
+async fn a_project_that_publishes_no_keys_has_said_so() {
+    let app = App::new();
+    app.upstream.unpublish();
+
+    assert_eq!(
+        app.signed_in_for(3600).get("/state").await.short(),
         (200, "anonymous")
     );
 }
 
 #[tokio::test]
-async fn without_any_keys_nobody_can_tell_and_no_cookie_is_lost() {
-    let app = App::with(Upstream::new(), |builder| {
-        builder.refresh_wait(Duration::from_millis(100))
-    });
-    app.upstream.hide_keys();
-    app.upstream.refreshing(on_refresh::error(503, "down"));
-    let mut browser = app.signed_in_for(3600);
+async fn a_session_renewed_by_a_key_that_is_not_known_yet_is_renewed_once() {
+    let app = App::new();
+    app.signed_in_for(3600).get("/private").await;
+    let mut browser = app.signed_in_for(-10);
+    app.upstream.refreshing_for(3600);
+    app.upstream.rotate(true);
 
-    assert_eq!(browser.get("/state").await.short(), (200, "unavailable"));
-    assert_eq!(browser.cookie_names(), [KEY]);
+    for _ in 0..5 {
+        assert_eq!(browser.get("/private").await.short(), (200, USER));
+    }
+    assert_eq!((app.upstream.refreshes(), app.upstream.users()), (1, 1));
+    assert_eq!(app.upstream.key_fetches(), 1);
+
+    app.clock.advance(Duration::from_secs(30));
+    assert_eq!(browser.get("/private").await.short(), (200, USER));
+    assert_eq!((app.upstream.refreshes(), app.upstream.users()), (1, 1));
+    assert_eq!(app.upstream.key_fetches(), 2);
+}
+
+#[tokio::test]
+async fn a_stranger_is_not_vouched_for_by_the_servers_word_about_another() {
+    let app = App::new();
+    app.signed_in_for(3600).get("/private").await;
+    app.upstream.rotate(true);
+    let session = app.upstream.tokens().session(3600, "mine");
+    app.browser().post("/sign-in", &session).await;
+    let foreign = Tokens::new(Algorithm::Es256).session(3600, "theirs");
+
+    let mut stranger = app.browser().holding(&foreign);
+
+    assert_eq!(stranger.get("/state").await.short(), (200, "anonymous"));
+    assert_eq!(app.upstream.users(), 1, "only at the sign-in");
+}
+
+#[tokio::test]
+async fn signing_in_by_a_key_that_is_not_known_yet_asks_the_server() {
+    let app = App::new();
+    app.signed_in_for(3600).get("/private").await;
+    app.upstream.rotate(true);
+    let session = app.upstream.tokens().session(3600, "mine");
+    let mut browser = app.browser();
+
+    let reply = browser.post("/sign-in", &session).await;
+
+    assert_eq!(reply.short(), (200, "other user: false"));
+    assert_eq!(browser.get("/private").await.short(), (200, USER));
+    assert_eq!((app.upstream.refreshes(), app.upstream.users()), (0, 1));
+
+    app.upstream
+        .knowing_users(on_refresh::error(403, "bad_jwt"));
+    let forged = Tokens::new(Algorithm::Es256).session(3600, "theirs");
+    let mut stranger = app.browser();
+    stranger.post("/sign-in", &forged).await;
+    assert_eq!(stranger.cookie_names(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_sign_in_that_nobody_can_check_yet_is_not_lost() {
+    let app = App::new();
+    app.upstream.hide_keys();
+    app.upstream
+        .knowing_users(on_refresh::error(503, "unavailable"));
+    let session = app.upstream.tokens().session(3600, "mine");
+    app.upstream.verifying(on_refresh::json(session));
+    let mut browser = app.browser();
+    browser.post("/begin", "").await;
+
+    let reply = browser.get("/auth/callback?code=abc&next=/private").await;
+
+    assert_eq!(reply.header("location"), Some("/private"));
+    assert_eq!(browser.get("/private").await.status.as_u16(), 503);
+    app.upstream.show_keys();
+    app.clock.advance(Duration::from_secs(30));
+    assert_eq!(browser.get("/private").await.short(), (200, USER));
+    assert_eq!(app.upstream.refreshes(), 0);
 }
 
 #[tokio::test]

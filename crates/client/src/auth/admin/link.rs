@@ -55,7 +55,7 @@ impl InviteRequest {
 }
 
 /// What a link is for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum LinkType {
     /// To make an account with a password.
     Signup {
@@ -96,21 +96,42 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    fn body(self) -> Body {
-        let of =
-            |kind: &str, email: String| Body::default().with("type", kind).with("email", email);
+    /// The word for it on the wire.
+    fn name(&self) -> &'static str {
         match self {
-            Self::Signup { email, password } => of("signup", email).with("password", password),
-            Self::Invite { email } => of("invite", email),
-            Self::Magiclink { email } => of("magiclink", email),
-            Self::Recovery { email } => of("recovery", email),
-            Self::EmailChangeCurrent { email, new_email } => {
-                of("email_change_current", email).with("new_email", new_email)
+            Self::Signup { .. } => "signup",
+            Self::Invite { .. } => "invite",
+            Self::Magiclink { .. } => "magiclink",
+            Self::Recovery { .. } => "recovery",
+            Self::EmailChangeCurrent { .. } => "email_change_current",
+            Self::EmailChangeNew { .. } => "email_change_new",
+        }
+    }
+
+    fn body(self) -> Body {
+        let body = Body::default().with("type", self.name());
+        match self {
+            Self::Signup { email, password } => {
+                body.with("email", email).with("password", password)
             }
-            Self::EmailChangeNew { email, new_email } => {
-                of("email_change_new", email).with("new_email", new_email)
+            Self::Invite { email } | Self::Magiclink { email } | Self::Recovery { email } => {
+                body.with("email", email)
+            }
+            Self::EmailChangeCurrent { email, new_email }
+            | Self::EmailChangeNew { email, new_email } => {
+                body.with("email", email).with("new_email", new_email)
             }
         }
+    }
+}
+
+/// What for, without the password.
+impl std::fmt::Debug for LinkType {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("LinkType")
+            .field(&self.name())
+            .finish()
     }
 }
 

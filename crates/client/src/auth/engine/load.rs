@@ -14,7 +14,10 @@ impl Engine {
         self.started
             .get_or_init(|| async {
                 if let Err(error) = self.recover().await {
-                    tracing::warn!(error = %error, "the stored session cannot be recovered");
+                    tracing::warn!(
+                        error = error.for_logs(),
+                        "the stored session cannot be recovered"
+                    );
                 }
                 self.hub.open();
                 self.listen();

@@ -88,7 +88,10 @@ impl Engine {
             Err(error) => Err(error),
         };
         if let Err(error) = done {
-            tracing::warn!(error = %error, "the session cannot be refreshed for now");
+            tracing::warn!(
+                error = error.for_logs(),
+                "the session cannot be refreshed for now"
+            );
         }
     }
 }

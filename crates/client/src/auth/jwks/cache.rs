@@ -143,7 +143,7 @@ async fn fetch_into(state: Weak<Mutex<State>>, api: AuthApi) {
         }
         Err(error) => {
             state.failures += 1;
-            tracing::warn!(error = %error, "the key set cannot be fetched");
+            tracing::warn!(error = error.for_logs(), "the key set cannot be fetched");
         }
     }
 }

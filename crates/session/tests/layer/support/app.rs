@@ -76,6 +76,7 @@ pub(crate) fn routes() -> Router {
         .route("/state", get(state).post(state))
         .route("/name", get(name))
         .route("/headers", get(headers))
+        .route("/debug", get(debug))
         .route("/cached", get(cached))
         .route("/own-cookie", get(own_cookie))
         .route("/sign-in", post(sign_in))
@@ -130,6 +131,13 @@ async fn headers(headers: HeaderMap) -> String {
             .map_or("-", |value| value.to_str().unwrap())
     };
     format!("{} {}", shown(header::COOKIE), shown(header::IF_NONE_MATCH))
+}
+
+/// All that a handler can get hold of, as it would be logged.
+async fn debug(state: SessionState, session: Session, writer: SessionWriter) -> String {
+    let (client, store) = (writer.client().unwrap(), writer.store());
+    let signed_in = writer.sign_in(session.stored().unwrap()).await.unwrap();
+    format!("{state:?} {session:?} {signed_in:?} {client:?} {store:?}")
 }
 
 async fn cached(_: Option<Session>) -> Response {

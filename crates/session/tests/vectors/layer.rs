@@ -1,0 +1,149 @@
+//! What is written, by the layer: whole `Set-Cookie` fields, and the headers beside them (C23).
+
+use axum::Router;
+use axum::body::Body;
+use axum::routing::post;
+use http::{HeaderMap, Request, StatusCode, header};
+use plinth_client::{Http, SessionStore as _};
+use plinth_session::cookie::Cookies;
+use plinth_session::{SessionEncoding, SessionLayer, SessionLayerBuilder, SessionWriter};
+use serde_json::{Map, Value};
+use tower::ServiceExt as _;
+
+use crate::cookies::{cookie_header, cookies, encoding, options, title};
+use crate::ledger::{Field, Vectors};
+
+const APP_URL: &str = "http://localhost:3000";
+
+pub(crate) async fn check_all(vectors: &Vectors) {
+    for case in vectors.cases("write", 34) {
+        check(vectors, &case).await;
+    }
+}
+
+#[tokio::test]
+async fn the_layer_answers_with_the_headers_of_the_reference() {
+    check_all(&Vectors::load()).await;
+}
+
+/// A layer whose cookies are as the reference was told, around this application.
+pub(crate) fn layer(vectors: &Vectors, key: &str, http: Http) -> SessionLayerBuilder {
+    let project = vectors.at("project_url").text();
+    assert_eq!(
+        plinth_client::storage_key(project).unwrap(),
+        "sb-plinthref-auth-token"
+    );
+    SessionLayer::builder(project, "anon")
+        .cookie_name(key)
+        .cookie_options(options(&Value::Null))
+        .public_url(APP_URL)
+        .http(http)
+}
+
+/// Asks the application with these cookies.
+pub(crate) async fn ask(
+    app: Router,
+    request: &Cookies,
+    path: &str,
+    body: String,
+) -> (HeaderMap, String) {
+    let jar = request
+        .iter()
+        .map(|cookie| (cookie.name.as_str(), cookie.value.as_str()));
+    let asked = Request::post(path)
+        .header(header::ORIGIN, APP_URL)
+        .header(header::COOKIE, cookie_header(jar))
+        .body(Body::from(body));
+    let response = app.oneshot(asked.unwrap()).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert_eq!(parts.status, StatusCode::OK, "{body}");
+    (parts.headers, body)
+}
+
+/// Those of an answer's headers that keep session cookies out of caches.
+pub(crate) fn cache_headers(headers: &HeaderMap) -> Value {
+    if !headers.contains_key(header::SET_COOKIE) {
+        assert!(!headers.contains_key("expires") && !headers.contains_key("pragma"));
+        return Value::Object(Map::new());
+    }
+    let names = ["Cache-Control", "Expires", "Pragma"];
+    let header = |name: &str| {
+        let values: Vec<_> = headers.get_all(name).iter().collect();
+        let [value] = values[..] else {
+            panic!("{name}: {values:?}");
+        };
+        (name.to_owned(), Value::from(value.to_str().unwrap()))
+    };
+    names.into_iter().map(header).collect()
+}
+
+pub(crate) fn set_cookies(headers: &HeaderMap) -> Vec<&str> {
+    let all = headers.get_all(header::SET_COOKIE).iter();
+    all.map(|value| value.to_str().unwrap()).collect()
+}
+
+async fn check(vectors: &Vectors, case: &Field<'_>) {
+    let title = title(case);
+    let (key, expected_headers) = (case.at("storage_key").text(), case.at("response_headers"));
+    let encode = case.at("encode").text();
+    if case.at("client").text() == "browser" {
+        // A page has no response, and what it writes is not the layer's.
+        assert_eq!(
+            *expected_headers.read(),
+            Value::Object(Map::new()),
+            "{title}"
+        );
+        return;
+    }
+    let request = cookies(&case.at("request_cookies"));
+    // Nobody is signed in by tokens that nobody can check; that is not what is tested here.
+    let nobody = Router::new().fallback(|| async { (StatusCode::BAD_REQUEST, "{}") });
+    let layer = layer(vectors, key, Http::with_service(nobody))
+        .cookie_options(options(case.at("cookie_options").read()))
+        .encoding(encoding(case))
+        .encode(match encode {
+            "user-and-tokens" => SessionEncoding::UserAndTokens,
+            "tokens-only" => SessionEncoding::TokensOnly,
+            other => panic!("{other}"),
+        })
+        .build()
+        .unwrap();
+    let app = Router::new()
+        .route("/sign_in", post(keep))
+        .route(
+            "/sign_out",
+            post(|writer: SessionWriter| async move { writer.clear() }),
+        )
+        .layer(layer);
+    let item = case.at("item_json").maybe_text().unwrap_or_default();
+    let given = match encode {
+        // What the layer leaves out must have been there.
+        "tokens-only" => format!(
+            "{},\"user\":{{\"id\":\"u\"}}}}",
+            item.strip_suffix('}').unwrap()
+        ),
+        _ => item.to_owned(),
+    };
+
+    let path = format!("/{}", case.at("action").text());
+    let (headers, _) = ask(app, &request, &path, given).await;
+
+    let expected: Vec<String> = case.at("writes").items().iter().map(set_cookie).collect();
+    assert_eq!(set_cookies(&headers), expected, "{title}");
+    assert_eq!(cache_headers(&headers), *expected_headers.read(), "{title}");
+}
+
+async fn keep(writer: SessionWriter, item: String) {
+    let store = writer.store();
+    let key = store.storage_key().to_owned();
+    store.set(&key, item).await.unwrap();
+}
+
+/// The header of a write.
+fn set_cookie(write: &Field<'_>) -> String {
+    let wire = write.find("wire_value").unwrap_or(write.at("value"));
+    let (name, attributes) = (write.at("name").text(), write.at("attributes").text());
+    format!("{name}={}{attributes}", wire.text())
+}
