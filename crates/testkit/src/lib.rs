@@ -13,7 +13,7 @@ mod server;
 use plinth_db::migrate::MigrationSet;
 
 pub use database::TestDatabase;
-pub use server::TestServer;
+pub use server::{TestServer, server_options};
 
 /// The system schemas of every project, in the order in which they are installed.
 pub fn system_schemas() -> Vec<MigrationSet> {
