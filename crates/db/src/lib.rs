@@ -15,6 +15,7 @@ mod pg_error;
 mod pool;
 mod queries;
 mod quote;
+pub mod replication;
 mod row;
 mod target;
 mod tls;

@@ -8,7 +8,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     DbError,
     error::describe,
-    wire::{Connection, shake_hands},
+    wire::{Connection, Purpose, shake_hands},
 };
 
 /// How long reaching the server may take before it counts as unreachable.
@@ -161,7 +161,7 @@ impl Target {
 
     /// Opens a session of our own driver.
     pub(crate) async fn open(&self) -> Result<Connection, DbError> {
-        shake_hands(self).await
+        shake_hands(self, Purpose::Statements).await
     }
 
     pub(crate) fn config(&self) -> &Config {

@@ -2,7 +2,7 @@
 //!
 //! `as_caller` is the everyday call. The others are privileged and visibly named: `as_service`
 //! for a service's own tables, `as_owner` for the user's migrations and SQL, `as_admin` for the
-//! system migrations.
+//! system migrations, `as_replicator` for the stream of changes.
 
 use std::{
     borrow::Cow,
@@ -20,12 +20,20 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, mpsc, wat
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef};
+use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef, Replicator, replication::Turn};
 
 /// What every session of the administrating role starts with. Users may create functions and
 /// operators in `public`, and it must not find them by accident, whatever the database's own
 /// search path says.
 pub const ADMIN_OPTIONS: &str = "-c search_path=pg_catalog,pg_temp";
+
+/// Values arrive as text, and must look the same whatever the database prefers.
+fn replicator_options() -> String {
+    format!(
+        "{ADMIN_OPTIONS} -c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC \
+         -c extra_float_digits=1 -c bytea_output=hex"
+    )
+}
 
 /// Whose schema a privileged connection works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -227,6 +235,19 @@ impl ProjectDb {
     /// Privileged: a connection of its own with the administrating role.
     pub async fn as_admin(&self) -> Result<Client, DbError> {
         self.0.way_in.admin().connect().await
+    }
+
+    /// Privileged: a session with the administrating role that follows the database's changes,
+    /// which takes REPLICATION or a superuser. Waits while the database is held, and hangs up when
+    /// it is to be.
+    pub async fn as_replicator(&self) -> Result<Replicator, DbError> {
+        let gate = self.0.gate.clone().read_owned().await;
+        let turn = Turn {
+            is_held: self.0.is_held.subscribe(),
+            _gate: gate,
+        };
+        let target = self.0.way_in.admin().options(&replicator_options());
+        Replicator::connect(&target, turn).await
     }
 
     /// Stops lending connections, waits for those that are out, and closes all: what copying or

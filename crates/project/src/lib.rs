@@ -21,6 +21,7 @@ mod public_url;
 mod record;
 mod reference;
 mod registry;
+mod replication;
 mod request_id;
 pub mod schema;
 
@@ -44,4 +45,5 @@ pub use public_url::PublicUrl;
 pub use record::{BoxFuture, Directory, DirectoryError, ProjectKind, ProjectRecord, ProjectStatus};
 pub use reference::{BadProjectRef, ProjectName, ProjectRef};
 pub use registry::{OpenError, Registry, RegistryParts, SettingsFor};
+pub use replication::{Following, Replicator};
 pub use request_id::RequestId;

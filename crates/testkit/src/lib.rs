@@ -14,7 +14,7 @@ mod traces;
 use plinth_db::migrate::MigrationSet;
 
 pub use database::TestDatabase;
-pub use server::TestServer;
+pub use server::{TestServer, server_options};
 pub use traces::{Traces, assert_no_secret};
 
 /// The system schemas of every project, in the order in which they are installed.

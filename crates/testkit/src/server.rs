@@ -35,16 +35,7 @@ impl TestServer {
                 let folder = std::env::temp_dir();
                 remove_leftovers(&folder);
                 let state_dir = folder.join(format!("{PREFIX}{}", std::process::id()));
-                let mut options = Options::new(state_dir);
-                options.binaries = search();
-                options.settings = [
-                    // A crash of the machine may cost a test's data, and nobody minds.
-                    ("fsync", "off"),
-                    ("max_connections", "300"),
-                ]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into();
-                let server = Server::start(options, |_| {})
+                let server = Server::start(server_options(state_dir), |_| {})
                     .await
                     .expect("PostgreSQL for tests");
                 let connection = server.connection().clone();
@@ -78,6 +69,20 @@ impl TestServer {
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
+}
+
+/// How servers for tests are run; for a test that needs one of its own.
+pub fn server_options(state_dir: PathBuf) -> Options {
+    let mut options = Options::new(state_dir);
+    options.binaries = search();
+    options.settings = [
+        // A crash of the machine may cost a test's data, and nobody minds.
+        ("fsync", "off"),
+        ("max_connections", "300"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    options
 }
 
 const PREFIX: &str = "plinth-testkit-";

@@ -94,6 +94,12 @@ impl Channel {
         }
     }
 
+    /// The stream, and what has arrived and was not read. Nothing may be queued.
+    pub(super) fn into_parts(self) -> (Stream, BytesMut) {
+        let unread = BytesMut::from(&self.incoming[self.unread]);
+        (self.stream, unread)
+    }
+
     /// The next message. Whatever is queued leaves meanwhile.
     pub(super) async fn next(&mut self) -> io::Result<Message<'_>> {
         self.wait_for(HEADER).await?;
@@ -263,14 +269,18 @@ impl AsyncRead for Stream {
 }
 
 impl Stream {
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    pub(super) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Encrypted(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(_) => Poll::Ready(Ok(())),
             Self::Encrypted(stream) => Pin::new(stream).poll_flush(cx),

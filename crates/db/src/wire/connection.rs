@@ -7,6 +7,7 @@ use postgres_protocol::message::frontend;
 use super::{
     channel::{Channel, Stream},
     common::Known,
+    exchange::{Asks, Part},
     handshake::CancelHandle,
     pipeline::{Pipeline, Reply},
     statements::{Familiarity, Prepared, Statements},
@@ -48,6 +49,10 @@ impl Connection {
         }
     }
 
+    pub(super) fn into_parts(self) -> (Channel, CancelHandle) {
+        (self.channel, self.cancel)
+    }
+
     pub(crate) fn status(&self) -> Status {
         self.status
     }
@@ -69,13 +74,25 @@ impl Connection {
 
     /// Runs statements of ours that have neither parameters nor rows worth reading.
     pub(crate) async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
+        self.queue(sql)?;
+        self.exchange(Vec::new()).await.map(drop)
+    }
+
+    /// Runs one statement or command that has no parameters. All values are texts, whatever the
+    /// columns' types.
+    pub(crate) async fn simple_query(&mut self, sql: &str) -> Result<Vec<Row>, DbError> {
+        self.queue(sql)?;
+        let replies = self.exchange(vec![Part::new(Asks::Rows)]).await?;
+        Ok(replies.into_iter().flat_map(|reply| reply.rows).collect())
+    }
+
+    pub(super) fn queue(&mut self, sql: &str) -> Result<(), DbError> {
         let out = &mut self.channel.outgoing;
         let start = out.len();
-        if let Err(error) = frontend::query(sql, out) {
+        frontend::query(sql, out).map_err(|error| {
             out.truncate(start);
-            return Err(DbError::Misuse(error.to_string()));
-        }
-        self.exchange(Vec::new()).await.map(drop)
+            DbError::Misuse(error.to_string())
+        })
     }
 
     /// Runs one statement as the login role.

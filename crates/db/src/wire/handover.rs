@@ -4,11 +4,14 @@ use std::{
     io,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
+use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+
+use super::startup::StartupParameter;
 
 /// ReadyForQuery outside a transaction: what the server says last when a session starts.
 const READY: [u8; 6] = [b'Z', 0, 0, 0, 5, b'I'];
@@ -20,6 +23,10 @@ struct Lent<S> {
     stream: Option<S>,
     /// The last bytes that were read.
     tail: [u8; READY.len()],
+    /// What the borrower is to say besides what it knows.
+    adds: Option<StartupParameter>,
+    /// What was written and has not left, while something is added.
+    leaving: BytesMut,
 }
 
 impl<S> Handover<S> {
@@ -33,8 +40,18 @@ impl<S> Handover<S> {
     }
 
     fn with(stream: Option<S>) -> Self {
-        let tail = [0; READY.len()];
-        Self(Arc::new(Mutex::new(Lent { stream, tail })))
+        Self(Arc::new(Mutex::new(Lent {
+            stream,
+            tail: [0; READY.len()],
+            adds: None,
+            leaving: BytesMut::new(),
+        })))
+    }
+
+    /// Has the StartupMessage say one thing more.
+    pub(super) fn adding(self, parameter: Option<StartupParameter>) -> Self {
+        self.lock().adds = parameter;
+        self
     }
 
     /// The stream, if there is one. An error if the borrower may have read more than the
@@ -67,18 +84,53 @@ impl<S> Handover<S> {
     }
 }
 
+impl<S: AsyncWrite + Unpin> Lent<S> {
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_leave(cx))?;
+        let Some(adds) = &mut self.adds else {
+            return match &mut self.stream {
+                Some(stream) => Pin::new(stream).poll_write(cx, bytes),
+                None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+            };
+        };
+        adds.pass(bytes, &mut self.leaving);
+        if adds.has_passed() {
+            self.adds = None;
+        }
+        // What the stream does not take now leaves before anything else is done with it.
+        if let Poll::Ready(left) = self.poll_leave(cx) {
+            left?;
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_leave(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.leaving.is_empty() {
+            let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+            match ready!(Pin::new(stream).poll_write(cx, &self.leaving))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => self.leaving.advance(count),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
 impl<S> Clone for Handover<S> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Handover<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Handover<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Poll::Ready(left) = self.lock().poll_leave(cx) {
+            left?;
+        }
         let known = buffer.filled().len();
         let read = self.with_stream(|stream| stream.poll_read(cx, buffer));
         let new = &buffer.filled()[known..];
@@ -97,10 +149,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Handover<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.with_stream(|stream| stream.poll_write(cx, bytes))
+        self.lock().poll_write(cx, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.lock().poll_leave(cx))?;
         self.with_stream(|stream| stream.poll_flush(cx))
     }
 
@@ -140,5 +193,60 @@ where
             self.encrypted.lock().stream = Some(connecting.await?);
             Ok(self.encrypted)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use postgres_protocol::message::frontend;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_added_leaves_however_little_the_stream_takes() {
+        let (near, mut far) = tokio::io::duplex(3);
+        let parameter = StartupParameter::new("replication", "database");
+        let mut lent = Handover::of(near).adding(Some(parameter));
+        let mut written = BytesMut::new();
+        frontend::startup_message([("user", "ada")], &mut written).expect("a message");
+
+        let write = async {
+            lent.write_all(&written).await.expect("written");
+            lent.write_all(b"more").await.expect("written");
+            lent.flush().await.expect("flushed");
+        };
+        let mut expected = BytesMut::new();
+        let parameters = [("user", "ada"), ("replication", "database")];
+        frontend::startup_message(parameters, &mut expected).expect("a message");
+        expected.extend_from_slice(b"more");
+        let mut read = vec![0; expected.len()];
+        let (_, arrived) = tokio::join!(write, far.read_exact(&mut read));
+
+        arrived.expect("everything arrives");
+        assert_eq!(read, expected);
+    }
+
+    #[tokio::test]
+    async fn what_was_written_leaves_while_the_borrower_reads() {
+        let (near, mut far) = tokio::io::duplex(3);
+        let parameter = StartupParameter::new("replication", "database");
+        let mut lent = Handover::of(near).adding(Some(parameter));
+        let mut request = BytesMut::new();
+        frontend::ssl_request(&mut request);
+
+        lent.write_all(&request).await.expect("accepted");
+        let server = async {
+            let mut read = [0; 8];
+            far.read_exact(&mut read).await.expect("the request");
+            far.write_all(b"N").await.expect("answered");
+            read
+        };
+        let (answer, read) = tokio::join!(lent.read_u8(), server);
+
+        assert_eq!(
+            (answer.expect("an answer"), &read[..]),
+            (b'N', &request[..])
+        );
     }
 }

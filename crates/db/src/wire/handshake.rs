@@ -15,6 +15,7 @@ use super::{
     connection::Connection,
     handover::{Encrypting, Handover},
     socket::{Place, Socket, places},
+    startup::StartupParameter,
 };
 use crate::{DbError, Target, error::describe};
 
@@ -25,11 +26,28 @@ pub(super) struct CancelHandle {
     place: Place,
 }
 
+/// What a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Statements,
+    /// The server sends changes, and understands few commands besides.
+    Replication,
+}
+
+impl Purpose {
+    fn parameter(self) -> Option<StartupParameter> {
+        match self {
+            Self::Statements => None,
+            Self::Replication => Some(StartupParameter::new("replication", "database")),
+        }
+    }
+}
+
 /// Opens a session with the first server that takes us.
-pub(crate) async fn shake_hands(target: &Target) -> Result<Connection, DbError> {
+pub(crate) async fn shake_hands(target: &Target, purpose: Purpose) -> Result<Connection, DbError> {
     let mut failure = DbError::Unavailable("the configuration names no server".to_owned());
     for place in places(target.config()) {
-        match at(place, target).await {
+        match at(place, target, purpose).await {
             Ok(connection) => return Ok(connection),
             Err(error) => failure = error,
         }
@@ -37,12 +55,15 @@ pub(crate) async fn shake_hands(target: &Target) -> Result<Connection, DbError> 
     Err(failure)
 }
 
-async fn at(place: Place, target: &Target) -> Result<Connection, DbError> {
+async fn at(place: Place, target: &Target, purpose: Purpose) -> Result<Connection, DbError> {
     let config = target.config();
     let socket = Socket::connect(&place, config).await.map_err(unreachable)?;
-    let plain = Handover::of(socket);
+    let plain = Handover::of(socket).adding(purpose.parameter());
     let (stream, token) = match target.tls() {
-        Some(tls) => encrypted(&place, config, tls, plain).await?,
+        Some(tls) => {
+            let adds = purpose.parameter();
+            encrypted(&place, config, tls, plain, adds).await?
+        }
         None => {
             let token = introduce(config, &plain, NoTls).await?;
             (taken(&plain)?, token)
@@ -69,9 +90,10 @@ async fn encrypted(
     config: &Config,
     mut tls: MakeRustlsConnect,
     plain: Handover<Socket>,
+    adds: Option<StartupParameter>,
 ) -> Result<(Option<Stream>, CancelToken), DbError> {
     let tls = MakeTlsConnect::<Handover<Socket>>::make_tls_connect(&mut tls, &place.name);
-    let encrypted = Handover::empty();
+    let encrypted = Handover::empty().adding(adds);
     let encrypting = Encrypting {
         tls: tls.map_err(unreachable)?,
         encrypted: encrypted.clone(),
@@ -109,7 +131,8 @@ async fn is_wanted(
     if wanted == TargetSessionAttrs::Any {
         return Ok(true);
     }
-    let rows = connection.query("show transaction_read_only", &[]).await?;
+    let rows = connection.simple_query("show transaction_read_only");
+    let rows = rows.await?;
     let answer: Option<&str> = rows.first().and_then(|row| row.try_get(0).ok());
     Ok((answer == Some("on")) == (wanted == TargetSessionAttrs::ReadOnly))
 }

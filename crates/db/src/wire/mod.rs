@@ -10,6 +10,7 @@
 mod channel;
 mod common;
 mod connection;
+mod copy_both;
 mod decode;
 mod exchange;
 mod handover;
@@ -17,10 +18,12 @@ mod handshake;
 mod mapping;
 mod pipeline;
 mod socket;
+mod startup;
 mod statements;
 
 pub(crate) use common::Common;
 pub(crate) use connection::{Connection, Status};
-pub(crate) use handshake::shake_hands;
+pub(crate) use copy_both::{CopyBoth, Part, lost};
+pub(crate) use handshake::{Purpose, shake_hands};
 pub(crate) use pipeline::{Pipeline, Reply};
 pub(crate) use statements::Familiarity;
