@@ -16,6 +16,7 @@ mod memory;
 mod pgbench;
 mod processes;
 mod random;
+mod realtime;
 mod report;
 mod rest;
 mod run;
@@ -49,6 +50,8 @@ enum Benchmark {
     Auth(auth::Options),
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
+    /// The realtime service over sockets, beside a bare program that writes the same bytes.
+    Realtime(realtime::Options),
     /// The REST service over HTTP, beside pgbench and other programs of its protocol.
     Rest(rest::Options),
     /// The storage service over HTTP, beside a bare program with the same work, dd, MD5 and nginx.
@@ -74,6 +77,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
         Benchmark::Auth(options) => auth::run(options)?,
+        Benchmark::Realtime(options) => realtime::run(options)?,
         Benchmark::Rest(options) => rest::run(options)?,
         Benchmark::Start(options) => start::run(options)?,
         Benchmark::Storage(options) => storage::run(options)?,

@@ -1,0 +1,121 @@
+//! Just enough of a websocket's client: frames whose bytes are made beforehand, and a reader that
+//! counts what arrives.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Context as _, ensure};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+const TEXT: u8 = 0x81;
+const BINARY: u8 = 0x82;
+
+/// Opens a socket and joins the topic.
+pub(crate) async fn join(port: u16, key: &str, topic: &str) -> anyhow::Result<TcpStream> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+    stream.set_nodelay(true)?;
+    let request = format!(
+        "GET /realtime/v1/websocket?apikey={key}&vsn=2.0.0 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\
+         Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.context("the handshake")?);
+    }
+    ensure!(
+        head.starts_with(b"HTTP/1.1 101"),
+        "no socket: {}",
+        String::from_utf8_lossy(&head)
+    );
+    let join = format!(r#"["1","1","{topic}","phx_join",{{"config":{{}}}}]"#);
+    stream.write_all(&frame(TEXT, join.as_bytes())).await?;
+    let reply = read_frame(&mut stream).await.context("the join")?;
+    ensure!(
+        reply.windows(13).any(|part| part == br#""status":"ok""#),
+        "no channel: {}",
+        String::from_utf8_lossy(&reply)
+    );
+    Ok(stream)
+}
+
+/// A heartbeat, as clients send it every 25 seconds.
+pub(crate) fn heartbeat() -> Vec<u8> {
+    frame(TEXT, br#"[null,"2","phoenix","heartbeat",{}]"#)
+}
+
+/// A broadcast push.
+pub(crate) fn broadcast(topic: &str, payload: &[u8]) -> Vec<u8> {
+    let mut push = vec![3, 1, 1, topic.len() as u8, 1, 0, 1];
+    push.extend(b"12");
+    push.extend(topic.bytes());
+    push.push(b'm');
+    push.extend(payload);
+    frame(BINARY, &push)
+}
+
+/// Masked with zeros, which leaves the bytes as they are.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    match payload.len() {
+        length @ 0..126 => frame.push(0x80 | length as u8),
+        length => {
+            frame.push(0x80 | 126);
+            frame.extend((length as u16).to_be_bytes());
+        }
+    }
+    frame.extend([0; 4]);
+    frame.extend(payload);
+    frame
+}
+
+async fn read_frame(stream: &mut TcpStream) -> anyhow::Result<Vec<u8>> {
+    let mut head = [0; 2];
+    stream.read_exact(&mut head).await?;
+    let length = match head[1] {
+        126 => stream.read_u16().await?.into(),
+        short => usize::from(short),
+    };
+    let mut payload = vec![0; length];
+    stream.read_exact(&mut payload).await?;
+    Ok(payload)
+}
+
+/// Where the next frame of a server begins: its payload within the bytes, or nothing while it is
+/// not all there.
+pub(crate) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, head) = match *bytes.get(1)? {
+        126 => {
+            let length = bytes.get(2..4)?.try_into().ok()?;
+            (usize::from(u16::from_be_bytes(length)), 4)
+        }
+        short => (usize::from(short), 2),
+    };
+    let payload = bytes.get(head..head + length)?;
+    Some((payload, &bytes[head + length..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_found_one_after_the_other() {
+        let bytes = [0x81, 2, b'a', b'b', 0x82, 1, b'c', 0x81];
+        let (first, rest) = split(&bytes).expect("a frame");
+        let (second, rest) = split(rest).expect("a frame");
+        assert_eq!((first, second, rest), (&b"ab"[..], &b"c"[..], &[0x81][..]));
+        assert_eq!(split(rest), None);
+        assert_eq!(split(&[0x82, 5, 1]), None);
+    }
+
+    #[test]
+    fn a_push_says_how_long_its_parts_are() {
+        let frame = broadcast("realtime:x", b"{}");
+        assert_eq!(frame[..2], [0x82, 0x80 | (frame.len() - 6) as u8]);
+        assert_eq!(&frame[6..], b"\x03\x01\x01\x0a\x01\x00\x0112realtime:xm{}");
+    }
+}

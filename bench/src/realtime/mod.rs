@@ -1,0 +1,132 @@
+//! The realtime service over real sockets: what ten thousand idle ones cost, and how fast one sender
+//! reaches a thousand.
+//!
+//! The peer of the fan-out is a bare program on the same machine that writes the same bytes to as
+//! many sockets and does nothing else. The load generator shares the two processors with them.
+
+mod bare;
+mod client;
+mod fan_out;
+mod idle;
+
+use crate::{
+    machine::Machine,
+    report::{Goal, Measure, Report, Unit},
+    start::program::{self, Installation},
+};
+
+use self::{bare::Bare, fan_out::FanOut};
+
+/// The topic of everything here.
+const TOPIC: &str = "realtime:bench";
+const MOST_IDLE_MEMORY: f64 = 250.0;
+/// Seconds of processor time in a hundred.
+const MOST_IDLE_LOAD: f64 = 2.0;
+const LEAST_DELIVERED: f64 = 150_000.0;
+/// Where the machine is slower: a part of what the bare program delivers.
+const OF_BARE: f64 = 0.5;
+const LONGEST_P95: f64 = 30.0;
+
+/// Command line of `plinth-bench realtime`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// How often each side runs.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=15))]
+    rounds: u16,
+    /// How long each run lasts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=60))]
+    seconds: u16,
+    /// How many sockets are idle.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u16).range(1..=60_000))]
+    idle: u16,
+    /// How many hear one sender.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    listeners: u16,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
+    let machine = Machine::detect();
+    let plinth = program::find()?;
+    let installation = Installation::new(&plinth)?.with(settings());
+    let (full, _) = installation.start()?;
+    let key = full.status()?.told("PUBLISHABLE_KEY")?;
+    let mut report = Report::new("realtime", "The realtime service over sockets", machine);
+    report.setting.push(format!(
+        "{} rounds of {} s per side, alternating; messages of {} bytes",
+        options.rounds,
+        options.seconds,
+        fan_out::PAYLOAD_BYTES
+    ));
+
+    eprintln!("{} idle sockets ...", options.idle);
+    let idle = idle::measure(full.pid(), installation.port(), &key, options.idle)?;
+    let what = |what: &str| format!("{} idle sockets with a channel: {what}", options.idle);
+    report.measures.push(Measure::new(
+        what("RSS"),
+        Unit::Mebibytes,
+        vec![idle.rss],
+        ("before them", vec![idle.rss_before]),
+        Goal::AtMost(MOST_IDLE_MEMORY),
+    ));
+    report.measures.push(Measure::new(
+        what("processor time in 100 s"),
+        Unit::Seconds,
+        vec![idle.load],
+        ("before them", vec![idle.load_before]),
+        Goal::AtMost(MOST_IDLE_LOAD),
+    ));
+
+    let mut ours = FanOut::open(installation.port(), Some(&key), options.listeners)?;
+    let bare = Bare::start()?;
+    let mut theirs = FanOut::open(bare.port(), None, options.listeners)?;
+    let (mut delivered, mut by_bare) = (Vec::new(), Vec::new());
+    let (mut p95, mut p95_of_bare) = (Vec::new(), Vec::new());
+    for round in 1..=options.rounds {
+        by_bare.push(theirs.saturate(options.seconds)?);
+        delivered.push(ours.saturate(options.seconds)?);
+        p95_of_bare.push(theirs.at_rate(LEAST_DELIVERED / 2.0, options.seconds)?);
+        p95.push(ours.at_rate(LEAST_DELIVERED / 2.0, options.seconds)?);
+        let last = |numbers: &[f64]| numbers.last().copied().unwrap_or_default();
+        eprintln!(
+            "  round {round}: bare {:.0}/s, plinth {:.0}/s; p95 {:.1} ms, plinth {:.1} ms",
+            last(&by_bare),
+            last(&delivered),
+            last(&p95_of_bare),
+            last(&p95)
+        );
+    }
+    let what = format!("one sender, {} listeners", options.listeners);
+    report.measures.push(Measure::new(
+        format!("{what}: delivered"),
+        Unit::RequestsPerSecond,
+        delivered,
+        ("bare program", by_bare),
+        Goal::AtLeastOrRatio {
+            least: LEAST_DELIVERED,
+            ratio: OF_BARE,
+        },
+    ));
+    report.measures.push(Measure::new(
+        format!("{what}: p95 at {:.0} deliveries/s", LEAST_DELIVERED / 2.0),
+        Unit::Milliseconds,
+        p95,
+        ("bare program", p95_of_bare),
+        Goal::AtMost(LONGEST_P95),
+    ));
+    drop((ours, theirs));
+    full.stop()?;
+    Ok(report)
+}
+
+/// The limits of projects are not what is measured.
+fn settings() -> Vec<String> {
+    let settings = [
+        "plinth.realtime.max_concurrent_users=100000",
+        "plinth.realtime.max_events_per_second=100000000",
+        "plinth.realtime.max_joins_per_second=100000",
+    ];
+    settings
+        .into_iter()
+        .flat_map(|setting| ["--set".to_owned(), setting.to_owned()])
+        .collect()
+}
