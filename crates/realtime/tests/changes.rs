@@ -1,11 +1,16 @@
 //! What the database is asked about changes: tables, rights, values and filters.
 
-use plinth_db::{DbError, Pool, PoolConfig, PooledConnection};
+use plinth_db::{
+    DbError, Pool, PoolConfig, PooledConnection,
+    replication::{Lsn, pgoutput::Message},
+};
+use plinth_project::ProjectDb;
 use plinth_realtime::changes::{
     ChangeRequest, Operator, Table, ask,
     decide::{Condition, Decision},
     filter,
     json_value::Shape,
+    message::{ChangedRow, Shown, data},
     table::Rights,
 };
 use plinth_testkit::TestDatabase;
@@ -396,4 +401,74 @@ async fn requests_are_checked_by_the_database() {
     let select = json!({"schema": "public", "table": "t", "select": ["a", "m"]});
     let error = checked(select, "anon").await.expect_err("refused");
     assert!(error.ends_with("invalid column for select m"), "{error}");
+}
+
+/// From the server's own words to a message, in a database that writes everything differently.
+#[tokio::test]
+async fn a_change_becomes_a_message_whatever_the_database_prefers() {
+    let (db, mut connection) = connection().await;
+    let admin = db.admin().await;
+    let name = db.name();
+    let ddl = format!(
+        "alter database {name} set datestyle = 'SQL, DMY';
+         alter database {name} set timezone = 'Asia/Kolkata';
+         alter database {name} set bytea_output = 'escape';
+         alter database {name} set intervalstyle = 'iso_8601';
+         alter database {name} set extra_float_digits = -10;
+         create table public.v (id int primary key, ts timestamptz, local timestamp, day date,
+                                bytes bytea, long interval, number float8, place place);
+         create publication news for table v"
+    );
+    admin.batch_execute(&ddl).await.expect("a table");
+    let project = ProjectDb::alone(db.target().clone(), PoolConfig::default());
+    let mut replicator = project.as_replicator().await.expect("a session");
+    replicator.create_slot(name).await.expect("a slot");
+    let following = replicator.follow(name, &["news"], Lsn::ZERO);
+    let mut following = following.await.expect("a stream");
+    let insert = "insert into v values (1, '2025-11-03 09:32:55+00', '2025-11-03 09:32:55.5',
+                  '2025-11-03', '\\x0102', '1 day 02:00', 0.1::float8 + 0.2, '(1,two)')";
+    admin.batch_execute(insert).await.expect("inserted");
+
+    let (mut committed_at, mut relation) = (None, None);
+    let insert = loop {
+        let data = following.next().await.expect("no end").expect("a stream");
+        match Message::decode(data.data).expect("a message") {
+            Message::Begin(begin) => committed_at = Some(begin.committed_at),
+            Message::Relation(described) => relation = Some(described),
+            Message::Insert(insert) => break insert,
+            _ => {}
+        }
+    };
+    let (committed_at, relation) = (committed_at.expect("a time"), relation.expect("a table"));
+    let table = find(&mut connection, relation.oid).await;
+    let rights = Rights::find(&mut connection, relation.oid, "service_role").await;
+    let rights = rights.expect("an answer").expect("a role");
+    let (mut change, questions) = ChangedRow::insert(&table, &relation, committed_at, &insert.new);
+    assert_eq!(
+        questions.len(),
+        1,
+        "only the composite is unusual: {questions:?}"
+    );
+    let answers = ask::as_json(&mut connection, &questions).await;
+    change.answer(&answers.expect("answers"));
+    let shown = Shown {
+        rights: &rights,
+        select: None,
+    };
+    let message: serde_json::Value = serde_json::from_slice(&data(&change, shown)).expect("JSON");
+
+    assert_eq!(
+        message["record"],
+        json!({
+            "id": 1,
+            "ts": "2025-11-03T09:32:55+00:00",
+            "local": "2025-11-03T09:32:55.5",
+            "day": "2025-11-03",
+            "bytes": "0102",
+            "long": "1 day 02:00:00",
+            "number": 0.1 + 0.2,
+            "place": {"x": 1, "y": "two"},
+        })
+    );
+    following.end().await;
 }
