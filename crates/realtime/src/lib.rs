@@ -6,6 +6,7 @@
 //! who may; `http` lets servers speak without a socket.
 
 mod authorize;
+pub mod changes;
 mod channel;
 mod clock;
 mod config;
