@@ -4,7 +4,7 @@ use super::{cursor::Position, page::Pairs};
 use crate::AuthError;
 
 /// By age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Order {
     NewestFirst,
     OldestFirst,
@@ -43,28 +43,19 @@ impl Order {
         }
     }
 
-    /// How rows that come later compare with a milestone, which is always on the newer side of its
-    /// row.
-    pub(super) fn beyond_milestone(self) -> &'static str {
-        match self {
-            Self::NewestFirst => "<=",
-            Self::OldestFirst => ">",
-        }
-    }
-
-    /// How rows that come sooner compare with a milestone.
-    pub(super) fn before_milestone(self) -> &'static str {
+    /// How rows that come sooner compare with one.
+    pub(super) fn before(self) -> &'static str {
         match self {
             Self::NewestFirst => ">",
-            Self::OldestFirst => "<=",
+            Self::OldestFirst => "<",
         }
     }
 
-    /// Whether a row comes sooner than a milestone.
-    pub(super) fn is_before_milestone(self, row: Position, milestone: Position) -> bool {
+    /// Whether a row comes sooner than another.
+    pub(super) fn is_before(self, row: Position, other: Position) -> bool {
         match self {
-            Self::NewestFirst => row > milestone,
-            Self::OldestFirst => row <= milestone,
+            Self::NewestFirst => row > other,
+            Self::OldestFirst => row < other,
         }
     }
 

@@ -18,6 +18,7 @@ pub(super) enum From {
     TheTop,
     /// A row that was seen before.
     After(Position),
+    /// A row that was seen before, if it is still there, and those after it.
     Milestone(Position),
 }
 
@@ -41,12 +42,13 @@ impl Selection<'_> {
         let mut condition = self.condition();
         let start = match &from {
             From::TheTop => None,
-            From::After(row) => Some((order.beyond(), row)),
-            From::Milestone(row) => Some((order.beyond_milestone(), row)),
+            From::After(row) => Some((order.beyond(), "", row)),
+            From::Milestone(row) => Some((order.beyond(), "=", row)),
         };
-        if let Some((beyond, row)) = start {
+        if let Some((beyond, itself, row)) = start {
             let (first, second) = (params.len() + 1, params.len() + 2);
-            condition += &format!(" and (u.created_at, u.id) {beyond} (${first}, ${second})");
+            condition +=
+                &format!(" and (u.created_at, u.id) {beyond}{itself} (${first}, ${second})");
             params.push(&row.created_at);
             params.push(&row.id);
         }

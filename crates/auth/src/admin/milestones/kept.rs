@@ -9,129 +9,113 @@ use std::{
 use time::OffsetDateTime;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
 
-use super::{Milestones, store::Counted};
+use super::{super::order::Order, Milestones};
 
-/// To make them anew is to read the whole list. What they miss when nobody counts is only what
-/// balances: as many rows gone as others come, or rows that were given another time.
+/// When rows are counted, which is at least twice a minute, wrong milestones are noticed. What
+/// counting does not tell is rows that were given another time, or that others took the place of.
 const KEPT: Duration = Duration::from_secs(10 * 60);
-/// Until it is tried again where nearly all rows were too young for it.
-const RETRIED: Duration = Duration::from_secs(30);
-/// How many rows more may be outside of them before others are made: those are counted for each
-/// page.
-const MOST_OUTSIDE: u64 = 10_000;
 /// Audiences come from outside, so what is remembered of them has an end.
 const MOST_LISTS: usize = 10;
 
-/// By audience.
+/// By what they are milestones of.
 #[derive(Default)]
 pub(crate) struct KeptMilestones {
-    lists: Mutex<HashMap<String, Kept>>,
+    lists: Mutex<HashMap<(String, Order), Kept>>,
     making: AsyncMutex<()>,
 }
 
+/// Users of an audience, in an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::admin) struct List<'a> {
+    pub(in crate::admin) aud: &'a str,
+    pub(in crate::admin) order: Order,
+}
+
 struct Kept {
-    /// None if there were too few rows.
-    milestones: Option<Arc<Milestones>>,
-    outside: u64,
-    made_at: OffsetDateTime,
+    milestones: Arc<Milestones>,
+    begun_at: OffsetDateTime,
 }
 
 impl KeptMilestones {
-    /// What there is, however old.
-    pub(in crate::admin) fn find(&self, aud: &str) -> Option<Arc<Milestones>> {
-        self.with(|lists| lists.get(aud)?.milestones.clone())
-    }
-
-    /// Whether it is time to make others.
-    pub(in crate::admin) fn are_due(&self, aud: &str, now: OffsetDateTime) -> bool {
-        self.with(|lists| lists.get(aud).is_none_or(|kept| !kept.is_good(now)))
-    }
-
-    /// The right to make them, if it is time to and nobody else is at it.
-    pub(in crate::admin) fn turn_to_make(
+    /// What there is of a list.
+    pub(in crate::admin) fn find(
         &self,
-        aud: &str,
+        list: List<'_>,
         now: OffsetDateTime,
-    ) -> Option<MutexGuard<'_, ()>> {
-        let turn = self.making.try_lock().ok()?;
-        self.are_due(aud, now).then_some(turn)
+    ) -> Option<Arc<Milestones>> {
+        self.with(|lists| {
+            let kept = lists.get(&list.key()).filter(|kept| kept.is_good(now))?;
+            Some(Arc::clone(&kept.milestones))
+        })
     }
 
-    pub(in crate::admin) fn keep(
+    /// The right to make some, unless somebody else has it.
+    pub(in crate::admin) fn turn_to_make(&self) -> Option<MutexGuard<'_, ()>> {
+        self.making.try_lock().ok()
+    }
+
+    /// Begins with the first ones of a list.
+    pub(in crate::admin) fn begin(
         &self,
-        aud: &str,
-        milestones: Option<Milestones>,
-        total: u64,
+        list: List<'_>,
+        milestones: Arc<Milestones>,
         now: OffsetDateTime,
     ) {
-        let span = milestones.as_ref().map_or(0, Milestones::span);
         let kept = Kept {
-            milestones: milestones.map(Arc::new),
-            outside: total.saturating_sub(span),
-            made_at: now,
+            milestones,
+            begun_at: now,
         };
         self.with(|lists| {
-            lists.insert(aud.to_owned(), kept);
-            let oldest = lists.iter().min_by_key(|(_, kept)| kept.made_at);
-            let oldest = oldest.map(|(aud, _)| aud.clone());
+            lists.insert(list.key(), kept);
+            let oldest = lists.iter().min_by_key(|(_, kept)| kept.begun_at);
+            let oldest = oldest.map(|(list, _)| list.clone());
             if let Some(oldest) = oldest.filter(|_| lists.len() > MOST_LISTS) {
                 lists.remove(&oldest);
             }
         });
     }
 
-    /// Puts corrected ones in the place of others, unless those are no longer there.
+    /// Puts better ones in the place of others, unless those are no longer there.
     pub(in crate::admin) fn replace(
         &self,
-        aud: &str,
-        wrong: &Arc<Milestones>,
-        right: Arc<Milestones>,
+        list: List<'_>,
+        old: &Arc<Milestones>,
+        better: Arc<Milestones>,
     ) {
         self.with(|lists| {
-            if let Some(kept) = lists.get_mut(aud)
-                && kept.has(wrong)
+            if let Some(kept) = lists.get_mut(&list.key())
+                && Arc::ptr_eq(&kept.milestones, old)
             {
-                kept.milestones = Some(right);
+                kept.milestones = better;
             }
         });
     }
 
-    /// Forgets them if a count of all rows does not agree.
-    pub(in crate::admin) fn check(
-        &self,
-        aud: &str,
-        milestones: &Arc<Milestones>,
-        counted: &Counted,
-    ) {
+    /// Forgets them, unless others are in their place.
+    pub(in crate::admin) fn forget(&self, list: List<'_>, milestones: &Arc<Milestones>) {
         self.with(|lists| {
-            let Some(kept) = lists.get(aud).filter(|kept| kept.has(milestones)) else {
-                return;
-            };
-            let outside = counted.total.saturating_sub(counted.spanned);
-            let is_right = counted.spanned == milestones.span();
-            if !is_right || outside > kept.outside + MOST_OUTSIDE {
-                lists.remove(aud);
+            let key = list.key();
+            let kept = lists.get(&key);
+            if kept.is_some_and(|kept| Arc::ptr_eq(&kept.milestones, milestones)) {
+                lists.remove(&key);
             }
         });
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<String, Kept>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<(String, Order), Kept>) -> T) -> T {
         act(&mut self.lists.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl List<'_> {
+    fn key(self) -> (String, Order) {
+        (self.aud.to_owned(), self.order)
     }
 }
 
 impl Kept {
     fn is_good(&self, now: OffsetDateTime) -> bool {
-        let time = match self.milestones {
-            Some(_) => KEPT,
-            None => RETRIED,
-        };
-        now >= self.made_at && now < self.made_at + time
-    }
-
-    fn has(&self, milestones: &Arc<Milestones>) -> bool {
-        let own = self.milestones.as_ref();
-        own.is_some_and(|own| Arc::ptr_eq(own, milestones))
+        now >= self.begun_at && now < self.begun_at + KEPT
     }
 }
 
@@ -143,91 +127,78 @@ mod tests {
     use super::{super::super::cursor::Position, *};
 
     const NOW: OffsetDateTime = datetime!(2026-01-02 03:04:05 UTC);
-    /// Of ten milestones.
-    const SPAN: u64 = 9 * 250;
+    const LIST: List<'_> = List {
+        aud: "a",
+        order: Order::NewestFirst,
+    };
 
-    fn milestones() -> Option<Milestones> {
+    fn milestones() -> Arc<Milestones> {
         let row = |hour| Position {
             created_at: NOW - time::Duration::hours(hour),
             id: Uuid::nil(),
         };
-        Milestones::new((1..=10).map(row).collect(), 250)
+        let rows = (1..=10).map(row).collect();
+        Arc::new(Milestones::new(Order::NewestFirst, rows).expect("some rows"))
     }
 
-    fn kept(outside: u64) -> KeptMilestones {
-        let kept = KeptMilestones::default();
-        kept.keep("a", milestones(), SPAN + outside, NOW);
-        kept
+    fn is_kept(kept: &KeptMilestones, milestones: &Arc<Milestones>) -> bool {
+        let found = kept.find(LIST, NOW);
+        found.is_some_and(|found| Arc::ptr_eq(&found, milestones))
     }
 
     #[test]
-    fn they_are_made_by_one_at_a_time_and_anew_after_a_while() {
-        let kept = kept(0);
-        assert!(kept.turn_to_make("a", NOW).is_none());
-        let turn = kept.turn_to_make("b", NOW);
-        assert!(turn.is_some());
-        assert!(kept.turn_to_make("b", NOW).is_none());
+    fn they_are_kept_for_a_while_for_one_list() {
+        let kept = KeptMilestones::default();
+        let milestones = milestones();
+        kept.begin(LIST, Arc::clone(&milestones), NOW);
+
+        assert!(is_kept(&kept, &milestones));
+        assert_eq!(kept.find(LIST, NOW + KEPT), None);
+        let order = Order::OldestFirst;
+        assert_eq!(kept.find(List { order, ..LIST }, NOW), None);
+        assert_eq!(kept.find(List { aud: "b", ..LIST }, NOW), None);
+    }
+
+    #[test]
+    fn one_at_a_time_makes_them() {
+        let kept = KeptMilestones::default();
+        let turn = kept.turn_to_make();
+        assert!(turn.is_some() && kept.turn_to_make().is_none());
         drop(turn);
-
-        let later = NOW + KEPT;
-        assert!(kept.turn_to_make("a", later).is_some());
-        assert!(kept.find("a").is_some(), "while others are made");
+        assert!(kept.turn_to_make().is_some());
     }
 
     #[test]
-    fn that_there_are_too_few_rows_is_remembered_too() {
+    fn who_knows_about_others_changes_nothing() {
         let kept = KeptMilestones::default();
-        kept.keep("a", None, 20_000, NOW);
+        let [old, better, best] = [milestones(), milestones(), milestones()];
+        kept.begin(LIST, Arc::clone(&old), NOW);
+        kept.replace(LIST, &old, Arc::clone(&better));
+        assert!(is_kept(&kept, &better));
 
-        assert_eq!(kept.find("a"), None);
-        assert!(!kept.are_due("a", NOW));
-        assert!(kept.are_due("a", NOW + RETRIED));
-    }
+        kept.replace(LIST, &old, best);
+        kept.forget(LIST, &old);
+        assert!(is_kept(&kept, &better));
 
-    #[test]
-    fn a_count_that_differs_makes_them_forgotten() {
-        let check = |spanned, outside, is_kept: bool| {
-            let kept = kept(300);
-            let milestones = kept.find("a").expect("they were kept");
-            let total = spanned + outside;
-            kept.check("a", &milestones, &Counted { total, spanned });
-            assert_eq!(kept.find("a").is_some(), is_kept, "{spanned} and {outside}");
-        };
-        check(SPAN, 300, true);
-        check(SPAN, 300 + MOST_OUTSIDE, true);
-        check(SPAN, 301 + MOST_OUTSIDE, false);
-        check(SPAN - 1, 300, false);
-        check(SPAN + 1, 300, false);
-    }
-
-    #[test]
-    fn whoever_learned_about_others_changes_nothing() {
-        let kept = kept(0);
-        let old = kept.find("a").expect("they were kept");
-        let right = Arc::new(Milestones::clone(&old));
-        kept.replace("a", &old, Arc::clone(&right));
-        let found = kept.find("a").expect("they were replaced");
-        assert!(Arc::ptr_eq(&found, &right));
-
-        kept.replace("a", &old, Arc::new(Milestones::clone(&old)));
-        let counted = Counted {
-            total: 0,
-            spanned: 0,
-        };
-        kept.check("a", &old, &counted);
-        let found = kept.find("a").expect("they are still kept");
-        assert!(Arc::ptr_eq(&found, &right));
+        kept.forget(LIST, &better);
+        assert_eq!(kept.find(LIST, NOW), None);
     }
 
     #[test]
     fn audiences_without_end_take_no_memory_without_end() {
+        fn list(aud: &str) -> List<'_> {
+            List { aud, ..LIST }
+        }
+
         let kept = KeptMilestones::default();
         for number in 0..100 {
             let now = NOW + Duration::from_secs(number);
-            kept.keep(&number.to_string(), milestones(), SPAN, now);
+            kept.begin(list(&number.to_string()), milestones(), now);
         }
 
         assert_eq!(kept.with(|lists| lists.len()), MOST_LISTS);
-        assert!(kept.find("99").is_some() && kept.find("89").is_none());
+        let now = NOW + Duration::from_secs(100);
+        assert!(kept.find(list("99"), now).is_some());
+        assert_eq!(kept.find(list("89"), now), None);
     }
 }

@@ -6,12 +6,10 @@ use uuid::Uuid;
 
 use super::*;
 
-const INTERVAL: u64 = 5;
-
 /// A list in memory that is read as the one in the database is.
-#[derive(Clone)]
 struct List {
-    /// The newest first.
+    order: Order,
+    /// As the list has them.
     rows: Vec<Position>,
     milestones: Milestones,
     next_id: u128,
@@ -26,18 +24,29 @@ enum Change {
     Insert(usize),
 }
 
+/// Enough for a milestone.
+const FEWEST: usize = 2 * DISTANCE;
+/// Between milestones.
+const DISTANCE: usize = 5;
+
 impl List {
-    fn new(count: usize) -> Self {
+    /// With so many rows, and at most so many milestones.
+    fn new(order: Order, count: usize, milestones: usize) -> Self {
         let mut list = Self {
+            order,
             rows: Vec::new(),
-            milestones: Milestones::new(vec![row(0, 0)], INTERVAL).expect("one row"),
+            milestones: Milestones {
+                order,
+                rows: Vec::new(),
+                lengths: Vec::new(),
+            },
             next_id: 1,
         };
         (0..count).for_each(|_| list.change(Change::SignUp));
-        let interval = INTERVAL as usize;
-        let rows = list.rows.iter().skip(interval).step_by(interval);
-        let milestones = Milestones::new(rows.copied().collect(), INTERVAL);
-        list.milestones = milestones.expect("enough rows");
+        let rows = list.rows.iter().skip(DISTANCE).step_by(DISTANCE);
+        let rows: Vec<Position> = rows.take(milestones).copied().collect();
+        list.milestones.lengths = vec![DISTANCE as u64; rows.len() - 1];
+        list.milestones.rows = rows;
         list
     }
 
@@ -59,55 +68,51 @@ impl List {
             }
             Change::Delete(_) | Change::Insert(_) => {}
         }
-        self.rows.sort_by(|one, other| other.cmp(one));
-    }
-
-    fn in_order(&self, order: Order) -> Vec<Position> {
-        let mut rows = self.rows.clone();
-        if order == Order::OldestFirst {
-            rows.reverse();
+        self.rows.sort();
+        if self.order == Order::NewestFirst {
+            self.rows.reverse();
         }
-        rows
     }
 
     /// One row more than a page has.
-    fn page(&mut self, order: Order, offset: usize, limit: usize) -> Vec<Position> {
-        let list = self.in_order(order);
-        let read = |start: usize| -> Vec<Position> {
-            list.iter().skip(start).take(limit + 1).copied().collect()
-        };
-        let first = self.milestones.first(order);
-        let ahead = place_of(order, first, &list);
-        match offset.checked_sub(ahead) {
+    fn page(&mut self, offset: usize, limit: usize) -> Vec<Position> {
+        let first = self.milestones.first();
+        let before = self.place_of(first.row);
+        match offset.checked_sub(before) {
             None => {
-                let rows = read(offset);
-                let below = rows
-                    .iter()
-                    .skip(ahead - offset)
-                    .copied()
-                    .collect::<Vec<_>>();
-                self.learn(order, first, 0, &below);
+                let rows = self.skip(offset, limit);
+                let below = rows.get(before - offset..).unwrap_or_default();
+                self.learn(first, 0, below);
                 rows
             }
             Some(place) => {
-                let nearest = self.milestones.nearest(order, place as u64);
+                let nearest = self.milestones.nearest(place as u64);
                 let skip = place - nearest.place as usize;
-                assert!(skip < list.len().max(place + 1));
-                let rows = read(place_of(order, nearest, &list) + skip);
-                self.learn(order, nearest, place as u64, &rows);
+                let rows = self.skip(self.place_of(nearest.row) + skip, limit);
+                self.learn(nearest, place as u64, &rows);
                 rows
             }
         }
     }
 
-    fn learn(&mut self, order: Order, from: Milestone, start: u64, rows: &[Position]) {
-        while let Some(stretch) = self.milestones.astray(order, from, start, rows) {
-            let between = self.rows.iter();
-            let between = between.filter(|row| **row <= stretch.newer && **row > stretch.older);
-            let counted = between.count() as u64;
-            let length = stretch.length.unwrap_or(counted);
-            assert_eq!(length, counted, "{stretch:?}");
-            self.milestones.correct(order, stretch, length);
+    /// What the page would be if rows were counted from the top.
+    fn skip(&self, offset: usize, limit: usize) -> Vec<Position> {
+        let rows = self.rows.iter().skip(offset).take(limit + 1);
+        rows.copied().collect()
+    }
+
+    fn place_of(&self, milestone: Position) -> usize {
+        let order = self.order;
+        self.rows
+            .partition_point(|row| order.is_before(*row, milestone))
+    }
+
+    fn learn(&mut self, from: Milestone, start: u64, rows: &[Position]) {
+        while let Some(stretch) = self.milestones.astray(from, start, rows) {
+            let counted = self.place_of(stretch.end) - self.place_of(stretch.start);
+            let length = stretch.length.unwrap_or(counted as u64);
+            assert_eq!(length, counted as u64, "{stretch:?}");
+            self.milestones.correct(stretch, length);
             if stretch.length.is_none() {
                 break;
             }
@@ -115,16 +120,11 @@ impl List {
     }
 
     /// How often each row was seen by whoever read all pages, while others did this.
-    fn walk(
-        &mut self,
-        order: Order,
-        limit: usize,
-        changes: &[Change],
-    ) -> BTreeMap<Position, usize> {
+    fn walk(&mut self, limit: usize, changes: &[Change]) -> BTreeMap<Position, usize> {
         let mut changes = changes.iter();
         let mut seen = BTreeMap::new();
         for offset in (0..).step_by(limit) {
-            let rows = self.page(order, offset, limit);
+            let rows = self.page(offset, limit);
             for row in rows.iter().take(limit) {
                 assert!(self.rows.contains(row));
                 *seen.entry(*row).or_default() += 1;
@@ -147,9 +147,9 @@ fn row(second: i64, id: u128) -> Position {
     }
 }
 
-/// Of a list in that order.
-fn place_of(order: Order, milestone: Milestone, list: &[Position]) -> usize {
-    list.partition_point(|row| order.is_before_milestone(*row, milestone.row))
+fn lists() -> impl Strategy<Value = List> {
+    let list = (orders(), FEWEST..200, 1..40_usize);
+    list.prop_map(|(order, count, milestones)| List::new(order, count, milestones))
 }
 
 fn orders() -> impl Strategy<Value = Order> {
@@ -167,70 +167,73 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
 }
 
 #[test]
-fn the_nearest_is_the_last_one_above() {
-    let list = List::new(23);
-    let check = |order, place, expected| {
-        assert_eq!(list.milestones.nearest(order, place).place, expected);
-    };
+fn the_nearest_is_the_last_one_before() {
     for order in [Order::NewestFirst, Order::OldestFirst] {
-        check(order, 0, 0);
-        check(order, 4, 0);
-        check(order, 5, 5);
-        check(order, 14, 10);
-        check(order, u64::MAX, 15);
+        let List { milestones, .. } = List::new(order, 23, 100);
+        let check = |place, expected| assert_eq!(milestones.nearest(place).place, expected);
+        check(0, 0);
+        check(4, 0);
+        check(5, 5);
+        check(14, 10);
+        check(u64::MAX, 15);
+        assert_eq!(milestones.last(), milestones.nearest(15));
     }
-    assert_eq!(list.milestones.span(), 15);
 }
 
 #[test]
-fn without_rows_there_are_none() {
-    assert_eq!(Milestones::new(Vec::new(), INTERVAL), None);
+fn they_go_on_at_the_same_distance() {
+    let List { rows, .. } = List::new(Order::NewestFirst, 6, 1);
+    let milestones = |rows: &[Position]| Milestones::new(Order::NewestFirst, rows.to_vec());
+    let mut some = milestones(&rows[..2]).expect("two");
+    some.extend(rows[2..].to_vec());
+
+    assert_eq!(Some(some), milestones(&rows));
+    assert_eq!(milestones(&[]), None);
+}
+
+impl std::fmt::Debug for List {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (rows, milestones) = (self.rows.len(), self.milestones.rows.len());
+        write!(f, "{:?}, {rows} rows, {milestones} milestones", self.order)
+    }
 }
 
 proptest! {
     #[test]
     fn any_page_of_a_list_that_nobody_changed_is_right(
-        count in 10..200usize, order in orders(), offset in 0..220usize, limit in 1..30usize,
+        mut list in lists(), offset in 0..220_usize, limit in 1..30_usize,
     ) {
-        let mut list = List::new(count);
-        let expected = list.in_order(order).into_iter().skip(offset).take(limit + 1);
-        prop_assert_eq!(list.page(order, offset, limit), expected.collect::<Vec<_>>());
+        prop_assert_eq!(list.page(offset, limit), list.skip(offset, limit));
     }
 
     #[test]
     fn sign_ups_move_all_pages(
-        count in 10..200usize, order in orders(), offset in 0..220usize, sign_ups in 0..30usize,
+        mut list in lists(), offset in 0..220_usize, sign_ups in 0..30_usize,
     ) {
-        let mut list = List::new(count);
         (0..sign_ups).for_each(|_| list.change(Change::SignUp));
-        let expected = list.in_order(order).into_iter().skip(offset).take(6);
-        prop_assert_eq!(list.page(order, offset, 5), expected.collect::<Vec<_>>());
+        prop_assert_eq!(list.page(offset, 5), list.skip(offset, 5));
     }
 
     #[test]
     fn whoever_reads_all_pages_sees_everybody_once_whatever_happened_before(
-        count in 10..200usize, order in orders(), limit in 1..30usize, changes in changes(),
+        mut list in lists(), limit in 1..30_usize, changes in changes(),
     ) {
-        let mut list = List::new(count);
         changes.iter().for_each(|change| list.change(*change));
-        let seen = list.walk(order, limit, &[]);
+        let seen = list.walk(limit, &[]);
         prop_assert_eq!(seen.len(), list.rows.len());
         prop_assert!(seen.values().all(|times| *times == 1));
         // What was learned on the way holds for everybody.
-        let rows = list.in_order(order);
-        for offset in 0..=rows.len() {
-            let expected = rows.iter().skip(offset).take(limit + 1).copied();
-            prop_assert_eq!(list.page(order, offset, limit), expected.collect::<Vec<_>>());
+        for offset in 0..=list.rows.len() {
+            prop_assert_eq!(list.page(offset, limit), list.skip(offset, limit));
         }
     }
 
     #[test]
     fn what_happens_meanwhile_hides_or_repeats_no_more_rows_than_it_concerns(
-        count in 10..200usize, order in orders(), limit in 1..30usize, changes in changes(),
+        mut list in lists(), limit in 1..30_usize, changes in changes(),
     ) {
-        let mut list = List::new(count);
         let before = list.rows.clone();
-        let seen = list.walk(order, limit, &changes);
+        let seen = list.walk(limit, &changes);
         let deleted = changes.iter().filter(|change| matches!(change, Change::Delete(_)));
         let deleted = deleted.count();
         let missed = before.iter().filter(|row| list.rows.contains(row));
