@@ -35,6 +35,7 @@ pub(crate) struct ProjectState {
     pub(crate) wrong_codes: crate::verify::WrongCodes,
     pub(crate) mail: crate::mail::MailState,
     pub(crate) user_totals: crate::admin::Totals,
+    pub(crate) user_milestones: crate::admin::KeptMilestones,
     pub(crate) audit_totals: crate::admin::Totals,
 }
 

@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::{
     Page,
-    list::substring,
     page::{pairs, value},
+    selection::substring,
     total::Totals,
 };
 use crate::{

@@ -15,8 +15,8 @@ use crate::{AuthError, model::User, wire_time};
 const DEFAULT_SIZE: u64 = 50;
 const MAX_SIZE: u64 = 1000;
 
-/// Where a page ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The place of a row in the list: where a page ended, say. The newer, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) created_at: OffsetDateTime,
     pub(super) id: Uuid,

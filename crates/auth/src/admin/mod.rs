@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod ban;
+mod by_number;
 mod conflict;
 mod create;
 mod cursor;
@@ -9,9 +10,12 @@ mod delete;
 mod invite;
 mod links;
 mod list;
+mod milestones;
 mod one_user;
+mod order;
 mod page;
 mod params;
+mod selection;
 mod total;
 mod update;
 
@@ -21,6 +25,7 @@ pub(crate) use delete::delete;
 pub(crate) use invite::invite;
 pub(crate) use links::generate as generate_link;
 pub(crate) use list::list;
+pub(crate) use milestones::KeptMilestones;
 pub(crate) use one_user::read;
 pub(crate) use page::{Page, Pairs, pairs, value};
 pub(crate) use total::Totals;

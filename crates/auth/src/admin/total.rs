@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Mutex, time::Duration};
 use time::OffsetDateTime;
 
 /// Up to here counting costs next to nothing.
-const LARGE: u64 = 10_000;
+pub(super) const LARGE: u64 = 10_000;
 const REMEMBERED: Duration = Duration::from_secs(30);
 /// Filters come from outside, so what is remembered of them has an end.
 const MAX_REMEMBERED: usize = 100;

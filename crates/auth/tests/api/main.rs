@@ -2,6 +2,7 @@
 
 mod admin;
 mod admin_list;
+mod admin_pages;
 mod attacks;
 mod audit;
 mod bearer;

@@ -50,7 +50,8 @@ async fn a_wrong_password_and_an_unknown_person_look_alike() {
     assert_eq!(wrong.body, unknown.body);
 }
 
-/// The medians of a few attempts each, taken in turns so that a busy machine slows both alike.
+/// The shortest of a few attempts each, taken in turns: a busy machine makes some longer, and none
+/// shorter.
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_person_take_as_long() {
     let api = Api::start(&[]).await;
@@ -64,9 +65,9 @@ async fn a_wrong_password_and_an_unknown_person_take_as_long() {
         }
     }
 
-    let [known, unknown] = times.map(|mut times| {
-        times.sort();
-        times[3].as_secs_f64()
+    let [known, unknown] = times.map(|times| {
+        let shortest = times.into_iter().min();
+        shortest.expect("some attempts").as_secs_f64()
     });
     let ratio = known / unknown;
     assert!((0.5..2.0).contains(&ratio), "{known} s, {unknown} s");
