@@ -48,7 +48,7 @@ impl Blobs {
     /// finished.
     pub(crate) async fn create(&self, version: &Version, at_most: u64) -> io::Result<BlobWriter> {
         match self {
-            Self::Local(local) => Ok(BlobWriter::Local(local.create(version).await?)),
+            Self::Local(local) => Ok(BlobWriter::Local(local.create(version))),
             Self::S3(s3) => Ok(BlobWriter::S3(Box::new(s3.create(version, at_most)))),
         }
     }
