@@ -12,7 +12,7 @@ use plinth_settings::Secret;
 use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, TestStore};
 
 use super::*;
-use crate::blobs::inventory::Place;
+use crate::{blobs::inventory::Place, hex::hex};
 
 /// The least that S3 takes as a part.
 const PART: usize = 5 * 1024 * 1024;
@@ -103,10 +103,7 @@ async fn what_is_longer_than_a_part_arrives_in_parts() {
         writer.write(bytes.clone()).await.expect("taken");
         let written = writer.finish().await.expect("settled");
 
-        let md5: String = Md5::digest(&bytes)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
+        let md5 = hex(&Md5::digest(&bytes));
         assert_eq!((written.size, written.md5), (length as u64, md5));
         let content = stage.content(&version, 0..length as u64).await;
         assert!(content.as_ref() == Some(&bytes), "{length} bytes differ");

@@ -11,12 +11,12 @@ use crate::{
     blobs::{Version, Written, announce, discard},
     buckets::BucketRules,
     error::{Code, StorageError},
+    hex::hex,
     objects::{Arrival, Object, UserMetadata, commit, metadata},
     request::Context,
     s3::{
         Request,
         body::S3Body,
-        sigv4::hex,
         xml::{Element, Xml, malformed},
     },
 };
