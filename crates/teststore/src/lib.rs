@@ -127,5 +127,9 @@ async fn fail(State(switch): State<Arc<Switch>>, request: Request, next: Next) -
             mood::unavailable()
         }
         Mood::Silent => std::future::pending().await,
+        Mood::Slow(pause) => {
+            tokio::time::sleep(pause).await;
+            next.run(request).await
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! How the server feels.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use axum::{body::Body, response::Response};
@@ -18,6 +21,8 @@ pub enum Mood {
     Unavailable,
     /// Never.
     Silent,
+    /// By the server, after so long.
+    Slow(Duration),
 }
 
 /// Says how requests are answered, and counts them.

@@ -22,6 +22,8 @@ pub(crate) use inventory::{Place, Stored};
 pub(crate) use ledger::{announce, withdraw};
 pub(crate) use local::{LocalBlobs, LocalWriter};
 pub(crate) use receive::{Source, discard, receive};
+#[cfg(test)]
+pub(crate) use s3::tests::Stage as StoreStage;
 pub(crate) use s3::{S3Blobs, S3Writer};
 pub use s3::{S3Store, S3StoreConfig, StoreProblem};
 pub(crate) use staging::Piece;

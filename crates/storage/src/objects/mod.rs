@@ -16,7 +16,7 @@ mod sign;
 mod upload;
 mod upload_body;
 
-pub(crate) use commit::{Arrival, UserMetadata, commit, write_row};
+pub(crate) use commit::{Arrival, Ends, UserMetadata, commit, commit_ending, write_row};
 pub(crate) use conditions::Validators;
 pub(crate) use delete::{MOST as MOST_DELETED, delete, delete_many, delete_rows};
 pub(crate) use find::{find, find_as_caller, find_signed};

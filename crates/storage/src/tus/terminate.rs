@@ -8,7 +8,7 @@ use http::StatusCode;
 use super::{
     lease::Lease,
     proceed::check,
-    refusal::{Refusal, already_complete, taken_over},
+    refusal::{Refusal, already_complete},
     right::Right,
     store::Upload,
     upload_id::UploadId,
@@ -42,7 +42,7 @@ async fn forget(context: &Context, lease: &Lease, upload: &Upload) -> Result<(),
     let version = &upload.id.version;
     // Whoever has it now may be making an object of those bytes.
     if !Upload::forget(&context.project.db, version, lease.id()).await? {
-        return Err(taken_over());
+        return Err(StorageError::taken_over());
     }
     if let Err(error) = context.blobs.remove(version).await {
         // The sweeper finds them.

@@ -9,7 +9,7 @@ use http::Method;
 use http_body_util::BodyExt as _;
 use md5::{Digest as _, Md5};
 use plinth_settings::Secret;
-use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, TestStore};
+use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, Switch, TestStore};
 
 use super::*;
 use crate::{blobs::inventory::Place, hex::hex};
@@ -18,17 +18,22 @@ use crate::{blobs::inventory::Place, hex::hex};
 const PART: usize = 5 * 1024 * 1024;
 
 /// A server and a project's blobs on it.
-pub(in crate::blobs) struct Stage {
+pub(crate) struct Stage {
     server: TestStore,
-    pub(in crate::blobs) blobs: S3Blobs,
+    pub(crate) blobs: S3Blobs,
 }
 
 impl Stage {
-    pub(in crate::blobs) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let server = TestStore::start().await.expect("a server");
         let store = S3Store::new(&config(&server)).expect("good settings");
         let blobs = S3Blobs::new(store, "project", TaskTracker::new());
         Self { server, blobs }
+    }
+
+    /// How the server answers.
+    pub(crate) fn switch(&self) -> &Switch {
+        self.server.switch()
     }
 
     async fn blob(&self, bytes: &Bytes) -> Version {
