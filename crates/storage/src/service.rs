@@ -118,7 +118,7 @@ impl FileKeeper for StorageService {
                 }
                 BlobStore::S3(store) => {
                     let blobs = S3Blobs::new(store.clone(), project.as_str(), self.tasks());
-                    blobs.remove_all().await
+                    blobs.clear().await
                 }
             }
         })

@@ -112,6 +112,23 @@ impl Blobs {
             Self::S3(s3) => s3.remove(version).await,
         }
     }
+
+    /// Removes them, as far as the store lets itself be asked. That one is gone already is no
+    /// failure.
+    pub(crate) async fn remove_all(&self, versions: &[Version]) -> Removal {
+        match self {
+            Self::Local(local) => local.remove_all(versions).await,
+            Self::S3(s3) => s3.remove_all(versions).await,
+        }
+    }
+}
+
+/// What became of blobs that were to be removed. After a failure the others are not tried: a store
+/// that is down is not asked a hundred times.
+#[derive(Debug, Default)]
+pub(crate) struct Removal {
+    pub(crate) gone: Vec<Version>,
+    pub(crate) failure: Option<(Version, io::Error)>,
 }
 
 /// A blob on its way in. Dropped, it never was.

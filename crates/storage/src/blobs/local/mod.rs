@@ -20,7 +20,7 @@ use std::{fs, io, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 use axum::body::Body;
 use tokio::task::spawn_blocking;
 
-use super::{Place, Version};
+use super::{Place, Removal, Version};
 use file::{copy_instead, join, remove_file};
 pub(super) use file::{make_parents, sync_parent};
 use reader::{Opened, open_at};
@@ -98,6 +98,20 @@ impl LocalBlobs {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    pub(super) async fn remove_all(&self, versions: &[Version]) -> Removal {
+        let mut removal = Removal::default();
+        for version in versions {
+            match self.remove(version).await {
+                Ok(()) => removal.gone.push(*version),
+                Err(error) => {
+                    removal.failure = Some((*version, error));
+                    break;
+                }
+            }
+        }
+        removal
     }
 
     pub(super) async fn remove(&self, version: &Version) -> io::Result<()> {

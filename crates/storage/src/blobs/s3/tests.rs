@@ -312,6 +312,78 @@ async fn the_inventory_has_everything_and_nothing_of_other_projects() {
 }
 
 #[tokio::test]
+async fn many_blobs_go_with_few_requests() {
+    let stage = Stage::start().await;
+    let mut versions = Vec::new();
+    for _ in 0..30 {
+        versions.push(stage.blob(&noise(3)).await);
+    }
+    let growing = Version::generate();
+    stage.grow(&growing, 0, &noise(PART + 1)).await;
+    versions.push(growing);
+    let before = stage.server.switch().requests();
+
+    let removal = stage.blobs.remove_all(&versions).await;
+
+    assert!(removal.failure.is_none(), "{removal:?}");
+    assert_eq!(removal.gone, versions);
+    let requests = stage.server.switch().requests() - before;
+    // A list, what is left of the one that grew, and all blobs at once.
+    assert!(requests < 10, "{requests} requests");
+    let left: Vec<_> = stage.blobs.inventory().try_collect().await.expect("a list");
+    assert_eq!(left, []);
+    assert_eq!(stage.leftovers().await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_remove_several_is_asked_for_each() {
+    let stage = Stage::start().await;
+    let versions = [stage.blob(&noise(3)).await, stage.blob(&noise(3)).await];
+    let switch = stage.server.switch();
+    switch.set_for(Method::POST, Mood::Unavailable);
+
+    let removal = stage.blobs.remove_all(&versions).await;
+
+    assert!(removal.failure.is_none(), "{removal:?}");
+    assert_eq!(removal.gone, versions);
+    let left: Vec<_> = stage.blobs.inventory().try_collect().await.expect("a list");
+    assert_eq!(left, []);
+}
+
+#[tokio::test]
+async fn everything_of_a_project_goes_and_nothing_of_others() {
+    let stage = Stage::start().await;
+    let mine = stage.blob(&noise(3)).await;
+    let other = S3Blobs::new(stage.blobs.0.store.clone(), "other", TaskTracker::new());
+    let theirs = Version::generate();
+    other.create(&theirs, 1).finish().await.expect("settled");
+
+    stage.blobs.clear().await.expect("cleared");
+
+    assert_eq!(stage.blobs.size(&mine).await.expect("told"), None);
+    assert_eq!(other.size(&theirs).await.expect("told"), Some(0));
+}
+
+/// As if parts had arrived behind the first time.
+#[tokio::test]
+async fn an_upload_is_aborted_until_the_store_knows_it_no_more() {
+    let stage = Stage::start().await;
+    let version = Version::generate();
+    let parts = parts::Parts::begin(&stage.blobs, &version).await;
+    let mut parts = parts.expect("an upload");
+    parts.send(noise(PART).into()).await.expect("sent");
+    parts.arrive().await.expect("arrived");
+    drop(parts);
+    assert_eq!(stage.leftovers().await, (1, 1));
+    let switch = stage.server.switch();
+    switch.set_next_for(Method::DELETE, 2, Mood::Pretending);
+
+    stage.blobs.remove(&version).await.expect("removed");
+
+    assert_eq!(stage.leftovers().await, (0, 0));
+}
+
+#[tokio::test]
 async fn a_busy_moment_is_waited_out() {
     let stage = Stage::start().await;
     stage.server.switch().set_next(2, Mood::Unavailable);
