@@ -79,6 +79,7 @@ codes! {
     OperationAborted,
     PreconditionFailed,
     RequestTimeTooSkewed,
+    RequestTimeout,
     ResourceAlreadyExists,
     ResourceLocked,
     ResourceNotEmpty,
