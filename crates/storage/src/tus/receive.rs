@@ -9,14 +9,13 @@ use tokio::time::sleep;
 use super::{
     lease::Lease,
     refusal::{length_exceeded, limit_exceeded, upload_gone},
-    right::Right,
     store::Upload,
 };
 use crate::{
     blobs::{Piece, Written},
     error::StorageError,
     hex::hex,
-    objects::{Arrival, Ends, UserMetadata, metadata, next_of_body, write_row},
+    objects::{Arrival, Ends, Right, UserMetadata, metadata, next_of_body, write_row},
     request::Context,
 };
 

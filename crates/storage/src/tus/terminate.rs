@@ -9,7 +9,7 @@ use super::{
     lease::Lease,
     proceed::check,
     refusal::{Refusal, already_complete},
-    right::Right,
+    right::right,
     store::Upload,
     upload_id::UploadId,
 };
@@ -21,7 +21,7 @@ pub(super) async fn terminate(
     id: &str,
 ) -> Result<Response, Refusal> {
     let id = UploadId::parse(id)?;
-    let right = Right::read(context, is_signed, &id.place)?;
+    let right = right(context, is_signed, &id.place)?;
     check(context, &right, &id, None).await?;
     let owned = context.clone();
     context
