@@ -130,7 +130,11 @@ async fn take(
         match next {
             Ok(None) => break Stop::End,
             Err(error) => break Stop::Interruption(error),
-            Ok(Some(bytes)) if bytes.len() as u64 > room => return Err(exceeded(length)),
+            Ok(Some(bytes)) if bytes.len() as u64 > room => {
+                // What is still being written must not come between the bytes of whoever is next.
+                appender.pause().await?;
+                return Err(exceeded(length));
+            }
             Ok(Some(bytes)) => {
                 room -= bytes.len() as u64;
                 taken += bytes.len() as u64;
