@@ -76,8 +76,10 @@ codes! {
     NoSuchKey,
     NoSuchUpload,
     NotImplemented,
+    OperationAborted,
     PreconditionFailed,
     RequestTimeTooSkewed,
+    RequestTimeout,
     ResourceAlreadyExists,
     ResourceLocked,
     ResourceNotEmpty,
@@ -165,6 +167,12 @@ impl StorageError {
         Self::new(code, 409, "The resource already exists").labelled("Duplicate")
     }
 
+    /// 423: another request goes on with the upload. Clients try again after this.
+    pub(crate) fn taken_over() -> Self {
+        let message = "Another request has taken over the upload";
+        Self::new(Code::ResourceLocked, 423, message)
+    }
+
     /// 403
     pub(crate) fn access_denied(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::AccessDenied, 403, message).labelled("Unauthorized")
@@ -173,6 +181,11 @@ impl StorageError {
     /// A policy said no to what was to be written.
     pub(crate) fn row_level_security() -> Self {
         Self::access_denied("new row violates row-level security policy")
+    }
+
+    /// 404: the upload in parts was completed, or given up, or never was.
+    pub(crate) fn no_such_upload() -> Self {
+        Self::new(Code::NoSuchUpload, 404, "Upload not found")
     }
 
     /// 404: what the row refers to is missing.

@@ -10,6 +10,7 @@ mod buckets;
 mod check;
 mod config;
 mod error;
+mod hex;
 mod images;
 mod objects;
 mod request;

@@ -66,5 +66,15 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "multipart_parts",
             sql: include_str!("../migrations/0012_multipart_parts.sql"),
         },
+        Migration {
+            version: 13,
+            name: "upload_fence",
+            sql: include_str!("../migrations/0013_upload_fence.sql"),
+        },
+        Migration {
+            version: 14,
+            name: "multipart_completion",
+            sql: include_str!("../migrations/0014_multipart_completion.sql"),
+        },
     ],
 };

@@ -17,6 +17,7 @@ use crate::{
     StorageConfig, StorageService,
     blobs::{Source, receive},
     error::StorageError,
+    hex::hex,
     objects::{Arrival, UserMetadata, commit, metadata},
     request::{Context, Place, check_key, check_new_bucket, check_type},
 };
@@ -141,10 +142,7 @@ async fn put(
         .query(SQL, &[&place.bucket, &place.key])
         .await?;
     let stored: Option<String> = rows.first().and_then(|row| row.get("etag"));
-    let digest: String = Md5::digest(&bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = hex(&Md5::digest(&bytes));
     if stored == Some(format!("\"{digest}\"")) {
         return Ok(false);
     }

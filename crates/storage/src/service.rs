@@ -22,7 +22,7 @@ use crate::{
     error::StorageError,
     images::{self, Studio, StudioConfig},
     objects,
-    request::{Access, BucketAction, Context, ObjectAction, Route, closing},
+    request::{Access, BucketAction, Context, ObjectAction, Pace, Route, closing},
     s3, tus,
 };
 
@@ -118,7 +118,7 @@ impl FileKeeper for StorageService {
                 }
                 BlobStore::S3(store) => {
                     let blobs = S3Blobs::new(store.clone(), project.as_str(), self.tasks());
-                    blobs.remove_all().await
+                    blobs.clear().await
                 }
             }
         })
@@ -176,6 +176,7 @@ async fn respond(
         }
         Err(error) => return error.into_response(),
     };
+    let body = Pace::of(config.patience.longest_upload).keep(body);
     let blobs = service.blobs(&project);
     let tasks = service.tasks();
     if route == Route::S3 {

@@ -35,6 +35,8 @@ fn of_refusal(refusal: &PgError) -> StorageError {
         "42501" | "22023" => StorageError::access_denied(said()),
         "23505" => StorageError::already_exists(Code::ResourceAlreadyExists),
         "23503" => StorageError::related_resource_missing(),
+        // By `plinth.follow_objects`.
+        "55006" => StorageError::taken_over(),
         "55P03" => StorageError::new(Code::ResourceLocked, 423, "The resource is locked"),
         "57014" => {
             let message = "The connection to the database timed out";

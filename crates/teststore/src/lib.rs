@@ -127,5 +127,14 @@ async fn fail(State(switch): State<Arc<Switch>>, request: Request, next: Next) -
             mood::unavailable()
         }
         Mood::Silent => std::future::pending().await,
+        Mood::Pretending => {
+            let mut response = Response::default();
+            *response.status_mut() = http::StatusCode::NO_CONTENT;
+            response
+        }
+        Mood::Slow(pause) => {
+            tokio::time::sleep(pause).await;
+            next.run(request).await
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! How the server feels.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use axum::{body::Body, response::Response};
@@ -18,6 +21,10 @@ pub enum Mood {
     Unavailable,
     /// Never.
     Silent,
+    /// By the server, after so long.
+    Slow(Duration),
+    /// As if it were done, with 204, and nothing is done.
+    Pretending,
 }
 
 /// Says how requests are answered, and counts them.
@@ -59,6 +66,15 @@ impl Switch {
         self.change(Rule {
             mood,
             method: None,
+            left: Some(count),
+        });
+    }
+
+    /// The next so many requests with that method; others are well.
+    pub fn set_next_for(&self, method: Method, count: u64, mood: Mood) {
+        self.change(Rule {
+            mood,
+            method: Some(method),
             left: Some(count),
         });
     }

@@ -7,9 +7,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest;
-
-use super::{create_private, open_for_passing};
+use super::{create_private, open_for_passing, short_hash};
 use crate::account::Account;
 use crate::error::{Error, Result};
 
@@ -103,11 +101,7 @@ fn create_system_dir(system_dir: &Path) -> Result<()> {
 /// The same for every start in the same folder, different for every folder, and readable:
 /// `/root/shop/.plinth` → `3f2a…-shop`.
 fn outside_name(state_dir: &Path) -> String {
-    let hash = digest::digest(&digest::SHA256, state_dir.as_os_str().as_encoded_bytes());
-    let hash: String = hash.as_ref()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = short_hash(state_dir);
     let is_hidden = |name: &str| name.starts_with('.');
     let names = state_dir.iter().rev().map(|name| name.to_string_lossy());
     let name = names

@@ -14,6 +14,8 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
+use aws_lc_rs::digest;
+
 pub(crate) use data_dir::{DataDir, owner};
 pub(crate) use disk::{ensure_free, ensure_writable};
 pub(crate) use home::Home;
@@ -54,6 +56,14 @@ fn open_for_passing(folder: &Path, account: Option<&Account>) -> Result<()> {
             folder.set_permissions(Permissions::from_mode(0o710))
         })
         .map_err(|cause| Error::file("open", folder, &cause))
+}
+
+/// The same for the same path, and short enough for a name.
+fn short_hash(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let hash = digest::digest(&digest::SHA256, bytes);
+    let short = hash.as_ref().iter().take(8);
+    short.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Opens a file or folder, but never what a link points to: root must not be led by somebody's link

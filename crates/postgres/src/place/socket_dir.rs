@@ -8,9 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest;
-
-use super::{create_private, give_to};
+use super::{create_private, give_to, short_hash};
 use crate::account::Account;
 use crate::error::{Error, Result};
 
@@ -59,11 +57,7 @@ fn fits(folder: &Path) -> bool {
 }
 
 fn stand_in(home: &Path, parent: &Path) -> PathBuf {
-    let hash = digest::digest(&digest::SHA256, home.as_os_str().as_encoded_bytes());
-    let hash: String = hash.as_ref()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = short_hash(home);
     parent.join(format!("plinth-{hash}"))
 }
 

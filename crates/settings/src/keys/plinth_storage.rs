@@ -114,7 +114,8 @@ pub(super) const KEYS: &[Key] = &[
     duration(
         "plinth.storage.gc.longest_upload",
         "24h",
-        "After this time an upload in one request that became no file is given up.",
+        "The longest that a request's body may take; after this time an upload in one request that \
+         became no file is given up.",
     ),
     duration(
         "plinth.storage.gc.every",

@@ -22,6 +22,8 @@ pub(crate) use inventory::{Place, Stored};
 pub(crate) use ledger::{announce, withdraw};
 pub(crate) use local::{LocalBlobs, LocalWriter};
 pub(crate) use receive::{Source, discard, receive};
+#[cfg(test)]
+pub(crate) use s3::tests::Stage as StoreStage;
 pub(crate) use s3::{S3Blobs, S3Writer};
 pub use s3::{S3Store, S3StoreConfig, StoreProblem};
 pub(crate) use staging::Piece;
@@ -48,7 +50,7 @@ impl Blobs {
     /// finished.
     pub(crate) async fn create(&self, version: &Version, at_most: u64) -> io::Result<BlobWriter> {
         match self {
-            Self::Local(local) => Ok(BlobWriter::Local(local.create(version).await?)),
+            Self::Local(local) => Ok(BlobWriter::Local(local.create(version))),
             Self::S3(s3) => Ok(BlobWriter::S3(Box::new(s3.create(version, at_most)))),
         }
     }
@@ -110,6 +112,23 @@ impl Blobs {
             Self::S3(s3) => s3.remove(version).await,
         }
     }
+
+    /// Removes them, as far as the store lets itself be asked. That one is gone already is no
+    /// failure.
+    pub(crate) async fn remove_all(&self, versions: &[Version]) -> Removal {
+        match self {
+            Self::Local(local) => local.remove_all(versions).await,
+            Self::S3(s3) => s3.remove_all(versions).await,
+        }
+    }
+}
+
+/// What became of blobs that were to be removed. After a failure the others are not tried: a store
+/// that is down is not asked a hundred times.
+#[derive(Debug, Default)]
+pub(crate) struct Removal {
+    pub(crate) gone: Vec<Version>,
+    pub(crate) failure: Option<(Version, io::Error)>,
 }
 
 /// A blob on its way in. Dropped, it never was.

@@ -11,6 +11,11 @@ use crate::error::StorageError;
 pub(crate) trait Source: Send {
     /// The next bytes; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, StorageError>> + Send;
+
+    /// How many there are at most, where that is known before they come.
+    fn at_most(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Bytes that have all been taken. They are a blob once they are settled.
@@ -96,7 +101,7 @@ async fn store(
     source: &mut impl Source,
     limit: u64,
 ) -> Result<BlobWriter, StorageError> {
-    let mut writer = blobs.create(version, limit).await?;
+    let mut writer = blobs.create(version, most(source, limit)).await?;
     let mut size = 0_u64;
     while let Some(bytes) = source.next().await? {
         size += bytes.len() as u64;
@@ -108,8 +113,38 @@ async fn store(
     Ok(writer)
 }
 
+/// How many bytes will come at most. A store that takes parts makes them so long that they suffice,
+/// and keeps some in memory: they are not to be longer than this file needs.
+fn most(source: &impl Source, limit: u64) -> u64 {
+    source.at_most().map_or(limit, |most| most.min(limit))
+}
+
 impl From<std::io::Error> for StorageError {
     fn from(error: std::io::Error) -> Self {
         Self::internal(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Announced(Option<u64>);
+
+    impl Source for Announced {
+        async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+            Ok(None)
+        }
+
+        fn at_most(&self) -> Option<u64> {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_blob_is_prepared_for_what_comes_and_not_for_what_might() {
+        assert_eq!(most(&Announced(None), 500), 500);
+        assert_eq!(most(&Announced(Some(3)), 500), 3);
+        assert_eq!(most(&Announced(Some(900)), 500), 500);
     }
 }

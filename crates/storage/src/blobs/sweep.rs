@@ -2,11 +2,11 @@
 
 use std::{io, time::Duration};
 
-use plinth_db::{DbError, Queries as _};
+use plinth_db::{DbError, Queries as _, Row};
 use plinth_project::{ProjectDb, Service};
 use uuid::Uuid;
 
-use super::{Blobs, Version};
+use super::{Blobs, Removal, Version};
 
 /// How long the ledger lets bytes stay that were deleted or replaced: `plinth.release_blob` says so.
 pub(crate) const RELEASED_AFTER: Duration = Duration::from_secs(15 * 60);
@@ -101,41 +101,32 @@ async fn remove_due(db: &ProjectDb, blobs: &Blobs, patience: &Patience) -> Resul
         update plinth.blob_gc set
             attempts = attempts + 1,
             not_before = now() + interval '1 minute' * power(2, least(attempts, 10))
-        where version = any($1)
+        where version = $1
     ";
     let mut transaction = db.begin_as_service(Service::Storage).await?;
     let due = transaction.query(DUE, &[&BATCH, &patience.early()]).await?;
-    let (mut done, mut failed, mut removed) = (Vec::new(), Vec::new(), 0);
-    for row in &due {
-        let uuid: Uuid = row.get("version");
-        // A user's SQL may have brought a row back that names these bytes, and what seemed to have
-        // no owner may have got one.
-        if row.get("is_needed") {
-            done.push(uuid);
-            continue;
-        }
-        match blobs.remove(&Version::from(uuid)).await {
-            Ok(()) => {
-                removed += 1;
-                done.push(uuid);
-            }
-            Err(error) => {
-                warn(error);
-                failed.push(uuid);
-                // A store that is down is not asked a hundred times, with a transaction open.
-                break;
-            }
-        }
-    }
+    // A user's SQL may have brought a row back that names these bytes, and what seemed to have no
+    // owner may have got one.
+    let (needed, unneeded): (Vec<_>, Vec<_>) = due.iter().partition(|row| row.get("is_needed"));
+    let version = |row: &Row| -> Uuid { row.get("version") };
+    let unneeded: Vec<_> = unneeded
+        .into_iter()
+        .map(|row| Version::from(version(row)))
+        .collect();
+    let Removal { gone, failure } = blobs.remove_all(&unneeded).await;
+    let mut done: Vec<Uuid> = gone.iter().map(Version::uuid).collect();
+    done.extend(needed.into_iter().map(version));
     transaction.execute(DONE, &[&done]).await?;
-    if !failed.is_empty() {
-        transaction.execute(AGAIN, &[&failed]).await?;
+    let has_failed = failure.is_some();
+    if let Some((version, error)) = failure {
+        warn(error);
+        transaction.execute(AGAIN, &[&version.uuid()]).await?;
     }
     transaction.commit().await?;
     Ok(Batch {
         taken: due.len() as i64,
-        removed,
-        has_failed: !failed.is_empty(),
+        removed: gone.len() as u64,
+        has_failed,
     })
 }
 

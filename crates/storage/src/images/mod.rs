@@ -27,6 +27,7 @@ pub(crate) use transform::Transform;
 
 use crate::{
     error::{Code, StorageError},
+    hex::hex,
     objects::{
         Keeping, Object, Validators, find, find_as_caller, find_signed, headers, respond, value,
     },
@@ -142,12 +143,8 @@ fn accepts_webp(context: &Context) -> bool {
 /// Everything about a request that changes the result, as a short name.
 fn variant(transform: &Transform, accepts_webp: bool) -> String {
     let text = format!("{}|{accepts_webp}", transform.claim());
-    let digest = Md5::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let digest = hex(&Md5::digest(text.as_bytes()));
+    digest.chars().take(16).collect()
 }
 
 /// The source's tag, told apart from those of its other renditions.

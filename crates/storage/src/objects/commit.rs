@@ -2,6 +2,7 @@
 
 use plinth_db::{DbError, End, Params, Step};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::{Object, probe::owner_columns};
 use crate::{
@@ -21,6 +22,19 @@ pub(crate) struct Arrival<'a> {
     pub(crate) may_replace: bool,
 }
 
+/// What is over once the bytes are an object. It is over in the same transaction, and must not have
+/// been before: so nothing becomes an object twice, whichever nodes try.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ends<'a> {
+    /// The bytes came in one request.
+    Nothing,
+    /// An upload over several requests. It is the turn of whoever has this lease; the database looks
+    /// (`plinth.follow_objects`).
+    Resumable(Uuid),
+    /// An upload in parts, whose rows go.
+    Multipart(&'a str),
+}
+
 /// What the object's user metadata shall be.
 pub(crate) enum UserMetadata {
     Given(Option<Value>),
@@ -33,6 +47,9 @@ const PATIENCE: &str = "5000";
 
 /// Writers of one name take turns.
 const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1, 0))";
+
+/// Rows of parts go with that of their upload.
+const END: &str = "delete from storage.s3_multipart_uploads where id = $1 returning id";
 
 const CREATE: &str = "
     insert into storage.objects as o
@@ -64,8 +81,17 @@ pub(crate) async fn commit(
     context: &Context,
     arrival: Arrival<'_>,
 ) -> Result<Object, StorageError> {
+    commit_ending(context, arrival, Ends::Nothing).await
+}
+
+/// The same for bytes with which something ends.
+pub(crate) async fn commit_ending(
+    context: &Context,
+    arrival: Arrival<'_>,
+    ends: Ends<'_>,
+) -> Result<Object, StorageError> {
     let version = arrival.version;
-    let committed = write_row(context, arrival).await;
+    let committed = write_row(context, arrival, ends).await;
     if committed.as_ref().is_err_and(|error| !error.is_undecided()) {
         discard(&context.project.db, &version).await;
     }
@@ -76,6 +102,7 @@ pub(crate) async fn commit(
 pub(crate) async fn write_row(
     context: &Context,
     arrival: Arrival<'_>,
+    ends: Ends<'_>,
 ) -> Result<Object, StorageError> {
     let Place { bucket, key } = arrival.place;
     let (owner, owner_id) = owner_columns(arrival.owner);
@@ -105,17 +132,33 @@ pub(crate) async fn write_row(
         &user_metadata,
         &is_kept,
     ];
-    let write = match arrival.may_replace {
-        true => Step::typed(REPLACE, replace),
-        false => Step::typed(CREATE, create),
+    let (write, params) = match arrival.may_replace {
+        true => (REPLACE, replace),
+        false => (CREATE, create),
     };
-    let rows = context
-        .as_service_role()
-        .setting("lock_timeout", PATIENCE)
-        .run(&[Step::typed(LOCK, lock), write], End::Commit)
-        .await
-        .map_err(refuse)?;
-    let row = rows.last().and_then(|rows| rows.first());
+    let mut work = context.as_service_role().setting("lock_timeout", PATIENCE);
+    if let Ends::Resumable(lease) = ends {
+        work = work.setting("plinth.upload_lease", lease.to_string());
+    }
+    let rows = match ends {
+        Ends::Nothing | Ends::Resumable(_) => {
+            let steps = [Step::typed(LOCK, lock), Step::typed(write, params)];
+            let rows = work.run(&steps, End::Commit).await.map_err(refuse)?;
+            rows.into_iter().next_back().unwrap_or_default()
+        }
+        Ends::Multipart(upload) => {
+            let upload: Params<'_> = &[&upload];
+            let steps = [Step::typed(LOCK, lock), Step::typed(END, upload)];
+            let (mut transaction, rows) = work.begin(&steps).await.map_err(refuse)?;
+            if rows.last().is_none_or(Vec::is_empty) {
+                return Err(StorageError::no_such_upload());
+            }
+            let rows = transaction.query(write, params).await.map_err(refuse)?;
+            transaction.commit().await?;
+            rows
+        }
+    };
+    let row = rows.first();
     let row =
         row.ok_or_else(|| StorageError::internal("a row was written and did not come back"))?;
     Ok(Object::of_row(row))

@@ -14,15 +14,15 @@ use super::{
     Object,
     commit::{Arrival, UserMetadata, commit},
     model::metadata,
-    probe::{Intent, probe},
+    probe::Intent,
+    right::Right,
     upload_body::{About, UploadBody},
 };
 use crate::{
     blobs::receive,
     buckets::BucketRules,
-    error::{Code, StorageError},
+    error::StorageError,
     request::{Context, Place, check_bucket, check_key, check_robots_tag, check_type},
-    signed_url::{self, Scope},
 };
 
 /// Consoles make an empty folder with an object of this name: it has no bytes.
@@ -54,11 +54,7 @@ async fn upload_as_caller(
     may_replace: bool,
 ) -> Result<Response, StorageError> {
     context.caller()?;
-    let right = Right {
-        owner: context.owner().map(str::to_owned),
-        may_replace,
-        is_granted: false,
-    };
+    let right = Right::of_caller(context, may_replace);
     let object = upload_to_the_end(context, place, body, right).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key, "Id": object.id })).into_response())
@@ -72,12 +68,7 @@ pub(crate) async fn upload_signed(
 ) -> Result<Response, StorageError> {
     let query = context.query();
     let token = query.text("token")?.ok_or_else(|| query.missing("token"))?;
-    let grant = signed_url::check(context, Scope::Upload, &place.path(), &token)?;
-    let right = Right {
-        owner: grant.owner().map(str::to_owned),
-        may_replace: grant.may_replace(),
-        is_granted: true,
-    };
+    let right = Right::of_token(context, &place, &token)?;
     let object = upload_to_the_end(context, place, body, right).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key })).into_response())
@@ -98,14 +89,6 @@ async fn upload_to_the_end(
         true => context.to_the_end(work).await,
         false => work.await,
     }
-}
-
-/// On what terms somebody uploads.
-struct Right {
-    owner: Option<String>,
-    may_replace: bool,
-    /// A token has settled that it is allowed; nobody's policies are asked.
-    is_granted: bool,
 }
 
 /// Everything is checked before a byte is stored; once the last byte has come, the object is made
@@ -203,24 +186,5 @@ async fn may_upload(
         content_length: about.content_length,
         user_metadata: about.user_metadata.as_ref(),
     };
-    match (right.is_granted, right.may_replace) {
-        (true, true) => Ok(()),
-        (true, false) => refuse_taken(context, place).await,
-        (false, _) => probe(context, &intent).await,
-    }
-}
-
-/// A token may be shown twice, but without the right to replace it is good for one object.
-pub(crate) async fn refuse_taken(context: &Context, place: &Place) -> Result<(), StorageError> {
-    const SQL: &str = "select from storage.objects where bucket_id = $1 and name = $2";
-    let Place { bucket, key } = place;
-    let rows = context
-        .as_service_role()
-        .read_only()
-        .query(SQL, &[bucket, key])
-        .await?;
-    match rows.is_empty() {
-        true => Ok(()),
-        false => Err(StorageError::already_exists(Code::KeyAlreadyExists)),
-    }
+    right.check(context, &intent).await
 }

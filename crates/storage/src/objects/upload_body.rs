@@ -15,7 +15,7 @@ use super::serve::value as header_value;
 use crate::{
     blobs::Source,
     error::{Code, StorageError},
-    request::{Form, Part, aborted},
+    request::{Form, Part, aborted, broken},
 };
 
 const MAX_FIELDS: usize = 10;
@@ -181,6 +181,11 @@ impl UploadBody {
 }
 
 impl Source for UploadBody {
+    /// A form is longer than the file in it, but not by much.
+    fn at_most(&self) -> Option<u64> {
+        self.about.content_length
+    }
+
     async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
         match &mut self.content {
             Content::Raw(whole) => whole.next().await,
@@ -192,7 +197,7 @@ impl Source for UploadBody {
 /// The next bytes of a body; trailers are none.
 pub(crate) async fn next_of_body(body: &mut Body) -> Result<Option<Bytes>, StorageError> {
     while let Some(frame) = body.frame().await {
-        if let Ok(bytes) = frame.map_err(aborted)?.into_data() {
+        if let Ok(bytes) = frame.map_err(broken)?.into_data() {
             return Ok(Some(bytes));
         }
     }

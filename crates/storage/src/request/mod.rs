@@ -6,6 +6,7 @@ mod file_size;
 mod form;
 mod mime;
 mod names;
+mod pace;
 mod robots;
 mod route;
 
@@ -15,5 +16,6 @@ pub(crate) use file_size::parse_file_size;
 pub(crate) use form::{Form, Part};
 pub(crate) use mime::{check_allowed, check_type, essence};
 pub(crate) use names::{check_bucket, check_key, check_new_bucket};
+pub(crate) use pace::{Pace, broken};
 pub(crate) use robots::check_robots_tag;
 pub(crate) use route::{Access, BucketAction, ObjectAction, Place, Route, decode};

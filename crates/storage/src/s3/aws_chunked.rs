@@ -10,8 +10,11 @@
 use aws_lc_rs::digest::{Context as Sha, SHA256};
 use bytes::{Buf, Bytes, BytesMut};
 
-use super::sigv4::{ChunkSigner, hex};
-use crate::error::{Code, StorageError};
+use super::sigv4::ChunkSigner;
+use crate::{
+    error::{Code, StorageError},
+    hex::hex,
+};
 
 /// A signed chunk can be trusted only once it is complete, so it must not be large.
 const MAX_SIGNED_CHUNK: u64 = 8 * 1024 * 1024;

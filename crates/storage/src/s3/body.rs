@@ -144,6 +144,10 @@ impl S3Body {
 }
 
 impl Source for S3Body {
+    fn at_most(&self) -> Option<u64> {
+        self.length
+    }
+
     async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
         let Some(bytes) = self.next_piece().await? else {
             self.check_end()?;

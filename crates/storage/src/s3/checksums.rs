@@ -6,8 +6,10 @@ use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, CRC_64_NVME, Crc, Digest as CrcDigest, 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use md5::{Digest, Md5};
 
-use super::sigv4::hex;
-use crate::error::{Code, StorageError};
+use crate::{
+    error::{Code, StorageError},
+    hex::hex,
+};
 
 type Fast = Table<16>;
 static CRC32: Crc<u32, Fast> = Crc::<u32, Fast>::new(&CRC_32_ISO_HDLC);

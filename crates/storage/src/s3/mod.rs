@@ -18,6 +18,7 @@ mod get;
 mod list;
 mod multipart;
 mod operation;
+mod patience;
 mod policy;
 mod post;
 mod preconditions;

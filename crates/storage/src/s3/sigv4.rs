@@ -12,6 +12,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
 use super::query::Query;
+use crate::hex::hex;
 
 /// The only algorithm.
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -164,10 +165,6 @@ pub(super) fn is_same(made: &str, given: &str) -> bool {
 
 pub(super) fn hex_sha256(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn sign_bytes(key: &hmac::Key, bytes: &[u8]) -> Vec<u8> {

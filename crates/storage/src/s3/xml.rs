@@ -3,12 +3,13 @@
 use std::fmt::Display;
 
 use axum::{body::Body, response::Response};
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use quick_xml::{Reader, events::Event};
 
 use crate::error::{Code, StorageError};
 
-const DECLARATION: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#;
+pub(super) const DECLARATION: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#;
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 /// No request nests deeper.
 const MAX_DEPTH: usize = 8;
@@ -70,7 +71,18 @@ impl Xml {
     }
 
     pub(super) fn into_response(self, status: StatusCode) -> Response {
-        let mut response = Response::new(Body::from(self.0));
+        Self::response(status, Body::from(self.0))
+    }
+
+    /// What follows the declaration.
+    pub(super) fn without_declaration(mut self) -> Bytes {
+        let root = self.0.split_off(DECLARATION.len());
+        root.into()
+    }
+
+    /// A body that is, or will be, a document.
+    pub(super) fn response(status: StatusCode, body: Body) -> Response {
+        let mut response = Response::new(body);
         *response.status_mut() = status;
         let xml = HeaderValue::from_static("application/xml; charset=utf-8");
         response.headers_mut().insert(CONTENT_TYPE, xml);

@@ -15,7 +15,7 @@ use super::{
     metadata::UploadMetadata,
     receive::{Chunk, receive},
     refusal::{Refusal, limit_exceeded},
-    right::Right,
+    right::right,
     store::Upload,
     upload_id::UploadId,
 };
@@ -23,7 +23,7 @@ use crate::{
     blobs::Version,
     buckets::BucketRules,
     error::StorageError,
-    objects::Intent,
+    objects::{Intent, Right},
     request::{Context, check_bucket, check_key, check_type},
 };
 
@@ -40,7 +40,7 @@ pub(super) async fn create(
     };
     let metadata = UploadMetadata::of_header(context.headers().get("upload-metadata"))?;
     let place = metadata.place()?;
-    let right = Right::read(context, is_signed, &place)?;
+    let right = right(context, is_signed, &place)?;
     check_bucket(&place.bucket)?;
     let rules = BucketRules::get(context, &place.bucket).await?;
     let limit = rules.limit(context.config.file_size_limit);
@@ -59,7 +59,7 @@ pub(super) async fn create(
         content_length: length,
         user_metadata: user_metadata.as_ref(),
     };
-    right.check(context, intent).await?;
+    right.check(context, &intent).await?;
 
     let id = UploadId {
         place,

@@ -13,11 +13,16 @@ use super::{
     lease::Lease,
     receive::{Chunk, receive},
     refusal::{Refusal, invalid, limit_exceeded, no_such_upload, offset_conflict, upload_gone},
-    right::Right,
+    right::right,
     store::Upload,
     upload_id::UploadId,
 };
-use crate::{buckets::BucketRules, error::StorageError, objects::Intent, request::Context};
+use crate::{
+    buckets::BucketRules,
+    error::StorageError,
+    objects::{Intent, Right},
+    request::Context,
+};
 
 pub(super) async fn proceed(
     context: &Arc<Context>,
@@ -26,7 +31,7 @@ pub(super) async fn proceed(
     body: Body,
 ) -> Result<Response, Refusal> {
     let id = UploadId::parse(id)?;
-    let right = Right::read(context, is_signed, &id.place)?;
+    let right = right(context, is_signed, &id.place)?;
     let offset = offset(context)?;
     require_chunk(context)?;
     let late_length = late_length(context)?;
@@ -74,7 +79,7 @@ pub(super) async fn check(
         content_length: upload.length.or(late_length),
         user_metadata: user_metadata.as_ref(),
     };
-    right.check(context, intent).await?;
+    right.check(context, &intent).await?;
     Ok(rules)
 }
 

@@ -8,14 +8,14 @@ use tokio::time::sleep;
 
 use super::{
     lease::Lease,
-    refusal::{length_exceeded, limit_exceeded, taken_over, upload_gone},
-    right::Right,
+    refusal::{length_exceeded, limit_exceeded, upload_gone},
     store::Upload,
 };
 use crate::{
     blobs::{Piece, Written},
     error::StorageError,
-    objects::{Arrival, UserMetadata, metadata, next_of_body, write_row},
+    hex::hex,
+    objects::{Arrival, Ends, Right, UserMetadata, metadata, next_of_body, write_row},
     request::Context,
 };
 
@@ -53,7 +53,7 @@ pub(super) async fn receive(
             return Ok(());
         }
         if piece.size > 0 && !upload.advance(db, lease.id(), &piece).await? {
-            return Err(taken_over());
+            return Err(StorageError::taken_over());
         }
         match (stop, length) {
             (Stop::Checkpoint, _) => {}
@@ -123,14 +123,18 @@ async fn take(
         }
         let next = tokio::select! {
             biased;
-            () = &mut overdue => Err(taken_over()),
+            () = &mut overdue => Err(StorageError::taken_over()),
             next = next_of_body(&mut chunk.body) => next,
-            () = lease.is_wanted() => Err(taken_over()),
+            () = lease.is_wanted() => Err(StorageError::taken_over()),
         };
         match next {
             Ok(None) => break Stop::End,
             Err(error) => break Stop::Interruption(error),
-            Ok(Some(bytes)) if bytes.len() as u64 > room => return Err(exceeded(length)),
+            Ok(Some(bytes)) if bytes.len() as u64 > room => {
+                // What is still being written must not come between the bytes of whoever is next.
+                appender.pause().await?;
+                return Err(exceeded(length));
+            }
             Ok(Some(bytes)) => {
                 room -= bytes.len() as u64;
                 taken += bytes.len() as u64;
@@ -156,7 +160,7 @@ async fn finish(
         upload.set_length(db, length).await?;
     }
     if !lease.is_held().await? {
-        return Err(taken_over());
+        return Err(StorageError::taken_over());
     }
     let assembled = context.blobs.assemble(&upload.id.version, length);
     assembled.await?;
@@ -183,7 +187,7 @@ async fn finish(
         owner: right.owner.as_deref(),
         may_replace: right.may_replace,
     };
-    write_row(context, arrival).await?;
+    write_row(context, arrival, Ends::Resumable(lease.id())).await?;
     upload.is_finished = true;
     Ok(())
 }
@@ -191,7 +195,6 @@ async fn finish(
 /// The digest of bytes that came at once; of those that came in pieces, the digest of their digests.
 /// Nobody reads a large file again for this.
 fn etag(before: &[Vec<u8>], last: &Piece) -> String {
-    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
     if before.is_empty() {
         return hex(&last.md5);
     }

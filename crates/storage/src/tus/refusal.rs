@@ -82,12 +82,6 @@ pub(super) fn lock_timeout() -> StorageError {
     StorageError::new(Code::LockTimeout, 503, "acquiring lock timeout")
 }
 
-/// Another request wants to go on with the upload. Clients try again after this.
-pub(super) fn taken_over() -> StorageError {
-    let message = "Another request has taken over the upload";
-    StorageError::new(Code::ResourceLocked, 423, message)
-}
-
 pub(super) fn already_complete() -> StorageError {
     let message = "Cannot terminate an already completed upload";
     StorageError::invalid_request(message)

@@ -8,7 +8,7 @@ use http::{HeaderValue, StatusCode, header::CACHE_CONTROL};
 use super::{
     lease::Lease,
     refusal::{Refusal, upload_gone},
-    right::Right,
+    right::right,
     upload_id::UploadId,
 };
 use crate::request::Context;
@@ -21,7 +21,7 @@ pub(super) async fn tell(
     id: &str,
 ) -> Result<Response, Refusal> {
     let id = UploadId::parse(id)?;
-    Right::read(context, is_signed, &id.place)?;
+    right(context, is_signed, &id.place)?;
     let owned = context.clone();
     let upload = context
         .to_the_end(async move {

@@ -8,8 +8,8 @@ use http::StatusCode;
 use super::{
     lease::Lease,
     proceed::check,
-    refusal::{Refusal, already_complete, taken_over},
-    right::Right,
+    refusal::{Refusal, already_complete},
+    right::right,
     store::Upload,
     upload_id::UploadId,
 };
@@ -21,7 +21,7 @@ pub(super) async fn terminate(
     id: &str,
 ) -> Result<Response, Refusal> {
     let id = UploadId::parse(id)?;
-    let right = Right::read(context, is_signed, &id.place)?;
+    let right = right(context, is_signed, &id.place)?;
     check(context, &right, &id, None).await?;
     let owned = context.clone();
     context
@@ -42,7 +42,7 @@ async fn forget(context: &Context, lease: &Lease, upload: &Upload) -> Result<(),
     let version = &upload.id.version;
     // Whoever has it now may be making an object of those bytes.
     if !Upload::forget(&context.project.db, version, lease.id()).await? {
-        return Err(taken_over());
+        return Err(StorageError::taken_over());
     }
     if let Err(error) = context.blobs.remove(version).await {
         // The sweeper finds them.

@@ -293,3 +293,22 @@ async fn nothing_is_added_to_a_finished_upload() {
 
     assert_eq!(process.download("k").await.text(), "abc");
 }
+
+#[tokio::test]
+async fn a_client_that_takes_longer_than_anybody_may_keeps_what_it_sent() {
+    let process = Process::with(&[("plinth.storage.gc.longest_upload", "1s")]).await;
+    let upload = process.begin("k", 6).await;
+    let (sender, reply) = process.patch(&upload, 0).stream();
+    sender.send("abc");
+
+    // It says nothing more, and does not go away.
+    let stopped = reply.await.expect("no panic");
+    let said = "Your socket connection to the server was not read from or written to within the \
+                timeout period. Idle connections will be closed.";
+    stopped.refuses(400, said);
+    drop(sender);
+
+    assert_eq!(process.offset(&upload).await, 3);
+    process.patch(&upload, 3).body("def").await.is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+}

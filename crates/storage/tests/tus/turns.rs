@@ -1,6 +1,9 @@
 //! One request at a time, within a process and between several.
 
-use std::time::{Duration, Instant};
+use std::{
+    future::IntoFuture as _,
+    time::{Duration, Instant},
+};
 
 use http::Method;
 
@@ -99,6 +102,104 @@ async fn a_long_request_keeps_its_turn() {
     drop(sender);
 
     reply.await.expect("no panic").is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+}
+
+/// Nobody writes an object of this name while this is held.
+async fn hold(process: &Process, path: &str) -> tokio_postgres::Client {
+    let client = process.admin().await;
+    let sql = "select pg_advisory_lock(hashtextextended($1, 0))";
+    client.execute(sql, &[&path]).await.expect("held");
+    client
+}
+
+/// Until so many requests wait for what is held.
+async fn waiting(process: &Process, number: i64) {
+    let waiting = "pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())";
+    while process.count(waiting).await < number {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A request that stood still until its lease was over, and comes back at the very end.
+#[tokio::test]
+async fn whoever_lost_its_turn_before_the_commit_makes_no_object() {
+    let process = Process::start().await;
+    let other = process.another();
+    let upload = process.begin("k", 6).await;
+    process.patch(&upload, 0).body("abc").await.is(204, "");
+    let held = hold(&process, "b/k").await;
+    let stalled = tokio::spawn(process.patch(&upload, 3).body("XYZ").into_future());
+    waiting(&process, 1).await;
+    let over = "update plinth.resumable_upload set lease_id = null, lease_until = null";
+    process.execute(over).await;
+
+    let follower = tokio::spawn(other.patch(&upload, 3).body("def").into_future());
+    waiting(&process, 2).await;
+    drop(held);
+
+    let stalled = stalled.await.expect("no panic");
+    stalled.refuses(423, TAKEN_OVER);
+    follower.await.expect("no panic").is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+    assert_eq!(other.offset(&upload).await, 6);
+    process.is_clean().await;
+    assert_eq!(process.files().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_stalled_request_sent_is_asked_for_again() {
+    let process = Process::start().await;
+    let other = process.another();
+    let upload = process.begin("k", 6).await;
+    let held = hold(&process, "b/k").await;
+    let stalled = tokio::spawn(process.patch(&upload, 0).body("abcdef").into_future());
+    waiting(&process, 1).await;
+    let over = "update plinth.resumable_upload set lease_id = gen_random_uuid()";
+    process.execute(over).await;
+    drop(held);
+
+    stalled.await.expect("no panic").refuses(423, TAKEN_OVER);
+    assert_eq!(process.count("storage.objects").await, 0);
+    assert_eq!(other.offset(&upload).await, 0);
+    other.patch(&upload, 0).body("abcdef").await.is(204, "");
+    assert_eq!(process.download("k").await.text(), "abcdef");
+    process.is_clean().await;
+}
+
+/// Rows are copied and brought back; their bytes belong to somebody already.
+#[tokio::test]
+async fn users_may_bring_back_the_row_of_a_finished_upload() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 3).await;
+    process.patch(&upload, 0).body("abc").await.is(204, "");
+    process
+        .execute(
+            "create temp table kept as select * from storage.objects;
+             set storage.allow_delete_query = 'true';
+             delete from storage.objects;
+             insert into storage.objects (bucket_id, name, version, metadata)
+             select bucket_id, name, version, metadata from kept",
+        )
+        .await;
+
+    assert_eq!(process.download("k").await.text(), "abc");
+}
+
+#[tokio::test]
+async fn nobody_else_makes_an_object_of_an_upload_under_way() {
+    let process = Process::start().await;
+    let upload = process.begin("k", 6).await;
+    process.patch(&upload, 0).body("abc").await.is(204, "");
+    let sql = "insert into storage.objects (bucket_id, name, version)
+        select 'b', 'stolen', version::text from plinth.resumable_upload";
+
+    let refused = process.admin().await.batch_execute(sql).await;
+
+    let refused = refused.expect_err("refused");
+    assert_eq!(refused.code().map(|code| code.code()), Some("55006"));
+    process.patch(&upload, 3).body("def").await.is(204, "");
     assert_eq!(process.download("k").await.text(), "abcdef");
 }
 

@@ -72,6 +72,8 @@ pub struct S3Store(Arc<Bucket>);
 
 struct Bucket {
     client: AmazonS3,
+    /// Removes several objects at once, which not every store can.
+    bulk: AmazonS3,
     name: String,
     prefix: String,
     part_size: u64,
@@ -122,8 +124,6 @@ impl S3Store {
         let mut builder = AmazonS3Builder::new()
             .with_client_options(client)
             .with_retry(retries(config.timeout))
-            // Some stores cannot remove several objects at once.
-            .with_disable_bulk_delete(true)
             .with_bucket_name(&config.bucket)
             .with_region(region)
             .with_access_key_id(config.access_key.expose())
@@ -133,11 +133,16 @@ impl S3Store {
         if let Some(endpoint) = endpoint {
             builder = builder.with_endpoint(endpoint);
         }
-        let client = builder.build();
-        let client = client.map_err(|error| StoreProblem::Settings(error.to_string()))?;
+        let build = |builder: AmazonS3Builder| {
+            let client = builder.build();
+            client.map_err(|error| StoreProblem::Settings(error.to_string()))
+        };
+        let client = build(builder.clone().with_disable_bulk_delete(true))?;
+        let bulk = build(builder)?;
         let prefix = config.prefix.as_deref().unwrap_or_default();
         Ok(Self(Arc::new(Bucket {
             client,
+            bulk,
             name: config.bucket.clone(),
             prefix: prefix.trim_matches('/').to_owned(),
             part_size: config.part_size,
@@ -182,6 +187,11 @@ impl S3Store {
 
     pub(super) fn client(&self) -> &AmazonS3 {
         &self.0.client
+    }
+
+    /// For removing several objects at once.
+    pub(super) fn bulk(&self) -> &AmazonS3 {
+        &self.0.bulk
     }
 
     pub(super) fn prefix(&self) -> &str {

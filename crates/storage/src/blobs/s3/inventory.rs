@@ -11,6 +11,9 @@ use crate::blobs::{
     inventory::{Place, Stored},
 };
 
+/// Blobs that go at a time: as many as a store removes with one request.
+const BATCH: usize = 1000;
+
 impl S3Blobs {
     /// Whole blobs as the store lists them, then those that are on their way.
     pub(in crate::blobs) fn inventory(
@@ -38,10 +41,12 @@ impl S3Blobs {
     }
 
     /// Removes everything.
-    pub(crate) async fn remove_all(&self) -> io::Result<()> {
-        let mut all = pin!(self.inventory());
-        while let Some(stored) = all.try_next().await? {
-            self.remove(&stored.version).await?;
+    pub(crate) async fn clear(&self) -> io::Result<()> {
+        let mut all = pin!(self.inventory().try_chunks(BATCH));
+        while let Some(batch) = all.try_next().await.map_err(|cut| cut.1)? {
+            let versions: Vec<_> = batch.iter().map(|stored| stored.version).collect();
+            let removal = self.remove_all(&versions).await;
+            removal.failure.map_or(Ok(()), |(_, error)| Err(error))?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ mod failure;
 mod growing;
 mod inventory;
 mod parts;
+mod remove;
 mod unfinished;
 mod writer;
 
@@ -148,11 +149,6 @@ impl S3Blobs {
         }
         let Written { size, .. } = whole.finish().await?;
         Ok(Some(size))
-    }
-
-    pub(super) async fn remove(&self, version: &Version) -> io::Result<()> {
-        self.delete(&self.path(version)).await?;
-        self.forget(version, None).await
     }
 
     async fn put(&self, path: &Path, bytes: PutPayload) -> io::Result<()> {

@@ -9,26 +9,31 @@ use http::Method;
 use http_body_util::BodyExt as _;
 use md5::{Digest as _, Md5};
 use plinth_settings::Secret;
-use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, TestStore};
+use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, Switch, TestStore};
 
 use super::*;
-use crate::blobs::inventory::Place;
+use crate::{blobs::inventory::Place, hex::hex};
 
 /// The least that S3 takes as a part.
 const PART: usize = 5 * 1024 * 1024;
 
 /// A server and a project's blobs on it.
-pub(in crate::blobs) struct Stage {
+pub(crate) struct Stage {
     server: TestStore,
-    pub(in crate::blobs) blobs: S3Blobs,
+    pub(crate) blobs: S3Blobs,
 }
 
 impl Stage {
-    pub(in crate::blobs) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let server = TestStore::start().await.expect("a server");
         let store = S3Store::new(&config(&server)).expect("good settings");
         let blobs = S3Blobs::new(store, "project", TaskTracker::new());
         Self { server, blobs }
+    }
+
+    /// How the server answers.
+    pub(crate) fn switch(&self) -> &Switch {
+        self.server.switch()
     }
 
     async fn blob(&self, bytes: &Bytes) -> Version {
@@ -103,10 +108,7 @@ async fn what_is_longer_than_a_part_arrives_in_parts() {
         writer.write(bytes.clone()).await.expect("taken");
         let written = writer.finish().await.expect("settled");
 
-        let md5: String = Md5::digest(&bytes)
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
+        let md5 = hex(&Md5::digest(&bytes));
         assert_eq!((written.size, written.md5), (length as u64, md5));
         let content = stage.content(&version, 0..length as u64).await;
         assert!(content.as_ref() == Some(&bytes), "{length} bytes differ");
@@ -307,6 +309,78 @@ async fn the_inventory_has_everything_and_nothing_of_other_projects() {
             (unfinished, Place::Unfinished, 0),
         ]
     );
+}
+
+#[tokio::test]
+async fn many_blobs_go_with_few_requests() {
+    let stage = Stage::start().await;
+    let mut versions = Vec::new();
+    for _ in 0..30 {
+        versions.push(stage.blob(&noise(3)).await);
+    }
+    let growing = Version::generate();
+    stage.grow(&growing, 0, &noise(PART + 1)).await;
+    versions.push(growing);
+    let before = stage.server.switch().requests();
+
+    let removal = stage.blobs.remove_all(&versions).await;
+
+    assert!(removal.failure.is_none(), "{removal:?}");
+    assert_eq!(removal.gone, versions);
+    let requests = stage.server.switch().requests() - before;
+    // A list, what is left of the one that grew, and all blobs at once.
+    assert!(requests < 10, "{requests} requests");
+    let left: Vec<_> = stage.blobs.inventory().try_collect().await.expect("a list");
+    assert_eq!(left, []);
+    assert_eq!(stage.leftovers().await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_remove_several_is_asked_for_each() {
+    let stage = Stage::start().await;
+    let versions = [stage.blob(&noise(3)).await, stage.blob(&noise(3)).await];
+    let switch = stage.server.switch();
+    switch.set_for(Method::POST, Mood::Unavailable);
+
+    let removal = stage.blobs.remove_all(&versions).await;
+
+    assert!(removal.failure.is_none(), "{removal:?}");
+    assert_eq!(removal.gone, versions);
+    let left: Vec<_> = stage.blobs.inventory().try_collect().await.expect("a list");
+    assert_eq!(left, []);
+}
+
+#[tokio::test]
+async fn everything_of_a_project_goes_and_nothing_of_others() {
+    let stage = Stage::start().await;
+    let mine = stage.blob(&noise(3)).await;
+    let other = S3Blobs::new(stage.blobs.0.store.clone(), "other", TaskTracker::new());
+    let theirs = Version::generate();
+    other.create(&theirs, 1).finish().await.expect("settled");
+
+    stage.blobs.clear().await.expect("cleared");
+
+    assert_eq!(stage.blobs.size(&mine).await.expect("told"), None);
+    assert_eq!(other.size(&theirs).await.expect("told"), Some(0));
+}
+
+/// As if parts had arrived behind the first time.
+#[tokio::test]
+async fn an_upload_is_aborted_until_the_store_knows_it_no_more() {
+    let stage = Stage::start().await;
+    let version = Version::generate();
+    let parts = parts::Parts::begin(&stage.blobs, &version).await;
+    let mut parts = parts.expect("an upload");
+    parts.send(noise(PART).into()).await.expect("sent");
+    parts.arrive().await.expect("arrived");
+    drop(parts);
+    assert_eq!(stage.leftovers().await, (1, 1));
+    let switch = stage.server.switch();
+    switch.set_next_for(Method::DELETE, 2, Mood::Pretending);
+
+    stage.blobs.remove(&version).await.expect("removed");
+
+    assert_eq!(stage.leftovers().await, (0, 0));
 }
 
 #[tokio::test]

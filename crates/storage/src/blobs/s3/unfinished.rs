@@ -10,6 +10,7 @@ use futures_util::TryStreamExt as _;
 use object_store::{
     Error, ObjectStore as _, ObjectStoreExt as _, multipart::MultipartStore as _, path::Path,
 };
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{S3Blobs, failure};
@@ -17,6 +18,13 @@ use crate::blobs::Version;
 
 const UPLOAD: &str = "upload.";
 const CHECKPOINT: &str = "at.";
+/// How long is waited before a multipart upload is aborted, and aborted again.
+const ABORTS: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::ZERO,
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+];
 
 /// All notes on one blob.
 pub(super) struct Notes {
@@ -122,17 +130,24 @@ impl S3Blobs {
         self.delete(note).await
     }
 
-    /// That it is over already is no failure.
+    /// Until the store knows the upload no more: a part that was on its way may have arrived after
+    /// the first time. That it is over already is no failure.
     async fn abort(&self, version: &Version, upload: &str) -> io::Result<()> {
         let path = self.path(version);
-        match self
-            .client()
-            .abort_multipart(&path, &upload.to_owned())
-            .await
-        {
-            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(failure(error)),
+        let upload = upload.to_owned();
+        let mut was_aborted = false;
+        for pause in ABORTS {
+            sleep(pause).await;
+            match self.client().abort_multipart(&path, &upload).await {
+                Ok(()) => was_aborted = true,
+                Err(Error::NotFound { .. }) => return Ok(()),
+                // Some stores let nobody touch what is not there.
+                Err(Error::PermissionDenied { .. }) if was_aborted => return Ok(()),
+                Err(error) => return Err(failure(error)),
+            }
         }
+        // There are stores that always say yes.
+        Ok(())
     }
 
     async fn read_note(&self, path: &Path) -> io::Result<Option<String>> {

@@ -7,7 +7,10 @@ use md5::{Digest, Md5};
 use object_store::{PutPayload, PutPayloadMut};
 
 use super::{S3Blobs, parts::Parts};
-use crate::blobs::{Version, Written};
+use crate::{
+    blobs::{Version, Written},
+    hex::hex,
+};
 
 /// Small pieces of a body are put together to blocks of this size.
 const BLOCK: usize = 256 * 1024;
@@ -68,10 +71,9 @@ impl S3Writer {
             }
         }
         let md5 = std::mem::take(&mut self.md5).finalize();
-        let md5 = md5.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Written {
             size: self.size,
-            md5,
+            md5: hex(&md5),
         })
     }
 }

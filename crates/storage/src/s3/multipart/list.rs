@@ -5,7 +5,6 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
 use plinth_db::Row;
 
-use super::upload::no_such_upload;
 use crate::{
     buckets::BucketRules,
     error::StorageError,
@@ -42,7 +41,7 @@ pub(in crate::s3) async fn list_parts(request: &Request) -> Result<Response, Sto
         .query(UPLOAD, &[&id, &place.bucket, &place.key])
         .await?;
     if found.is_empty() {
-        return Err(no_such_upload());
+        return Err(StorageError::no_such_upload());
     }
     let work = request.context.as_caller()?.read_only();
     let mut parts = work.query(PARTS, &[&id, &after, &(most + 1)]).await?;

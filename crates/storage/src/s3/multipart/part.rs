@@ -10,7 +10,7 @@ use http::{
 };
 use plinth_db::Params;
 
-use super::upload::{Upload, check_signature, no_such_upload, signature, size_of};
+use super::upload::{Upload, check_signature, signature, size_of};
 use crate::{
     blobs::{Source, Version, Written, discard, receive},
     buckets::BucketRules,
@@ -197,7 +197,7 @@ impl Part {
         let (context, id) = (&self.context, &self.upload.id);
         let (mut transaction, _) = context.as_service_role().begin(&[]).await?;
         let rows = transaction.query(LOCK, &[id]).await?;
-        let row = rows.first().ok_or_else(no_such_upload)?;
+        let row = rows.first().ok_or_else(StorageError::no_such_upload)?;
         let size = size_of(row.get("in_progress_size"));
         check_signature(context, id, size, row.get("upload_signature"))?;
         let rows = transaction.query(REPLACED, &[id, &self.number]).await?;

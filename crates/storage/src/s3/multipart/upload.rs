@@ -33,7 +33,7 @@ impl Upload {
         let id = request.query.get("uploadId").unwrap_or_default().to_owned();
         let work = request.context.as_service_role().read_only();
         let rows = work.query(SQL, &[&id, &place.bucket, &place.key]).await?;
-        let row = rows.first().ok_or_else(no_such_upload)?;
+        let row = rows.first().ok_or_else(StorageError::no_such_upload)?;
         let metadata: Option<Value> = row.get("metadata");
         let text = |name: &str| {
             let text = metadata.as_ref()?.get(name)?.as_str()?;
@@ -107,8 +107,4 @@ pub(super) fn check_signature(
 /// A count as Postgres has it.
 pub(super) fn size_of(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
-}
-
-pub(super) fn no_such_upload() -> StorageError {
-    StorageError::new(Code::NoSuchUpload, 404, "Upload not found")
 }

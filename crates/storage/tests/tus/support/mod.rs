@@ -12,7 +12,7 @@ use http::Method;
 use plinth_db::PoolConfig;
 use plinth_log::LogStore;
 use plinth_project::{
-    Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef, PublicUrl,
+    Credentials, FileCheck, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef, PublicUrl,
 };
 use plinth_settings::{Loader, SettingsHandle};
 use plinth_storage::{StorageService, StudioConfig, routes};
@@ -214,6 +214,21 @@ impl Process {
     pub(crate) async fn sweep(&self) -> u64 {
         let swept = self.service.sweep(&self.project).await;
         swept.expect("the database answers")
+    }
+
+    /// Rows and bytes agree.
+    pub(crate) async fn is_clean(&self) {
+        let how = FileCheck {
+            verifies_digests: true,
+            ..FileCheck::default()
+        };
+        let mut lines = self.service.check(&self.project, how);
+        let mut last = Value::Null;
+        while let Some(line) = lines.recv().await {
+            assert!(line.get("finding").is_none(), "{line}");
+            last = line;
+        }
+        assert!(last.get("summary").is_some(), "{last}");
     }
 
     /// All files that there are.
