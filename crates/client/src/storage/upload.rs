@@ -79,6 +79,13 @@ impl UploadRequest {
     /// Uploads.
     pub async fn send(self) -> Result<UploadedFile, StorageError> {
         let object = path::object(&self.bucket, &self.path)?;
+        let encoding = self.content_encoding.as_deref().unwrap_or_default();
+        // A form would take anything.
+        if http::HeaderValue::from_str(encoding).is_err() {
+            return Err(StorageError::InvalidInput(
+                "the content encoding cannot be sent as given",
+            ));
+        }
         let FileOptions {
             is_upsert,
             content_type,

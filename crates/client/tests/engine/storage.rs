@@ -102,6 +102,10 @@ async fn bytes_that_are_encoded_are_sent_as_they_are_with_a_word_about_it() {
         .unwrap();
     assert!(field < body.find("name=\"\"").unwrap(), "{body}");
 
+    let forged = files.upload("a", "x").content_encoding("gzip\r\nx: y");
+    let error = forged.metadata(&large).send().await.unwrap_err();
+    assert!(matches!(error, StorageError::InvalidInput(_)), "{error:?}");
+
     let copy = files.copy("a", "z").copy_metadata(false);
     copy.content_encoding("").send().await.unwrap();
     let body: serde_json::Value = serde_json::from_str(&bench.server.last().body).unwrap();
