@@ -9,7 +9,7 @@ use plinth_db::{ClientPool, DbError, PooledClient, Target, migrate::MigrationSet
 use plinth_log::LogStore;
 use plinth_project::{Cluster, FileKeeper, Project, ProjectName, ProjectRef, Registry};
 use plinth_token::InstanceKey;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, error::SqlState};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{GivenKeys, PlatformError};
@@ -144,6 +144,20 @@ impl Platform {
     /// The channel on which changes of projects and keys are announced, and where to listen.
     pub fn announcements(&self) -> (Target, &'static str) {
         (self.0.admin.clone(), "plinth_platform")
+    }
+
+    /// Tells this installation from all others: from another one by its random name, from a copy of
+    /// its tables by the cluster that they are in.
+    pub async fn identity(&self) -> Result<String, DbError> {
+        let platform = &self.0.references.platform;
+        let sql = "select system_identifier::text from pg_catalog.pg_control_system()";
+        let cluster = match self.tables().await?.query_one(sql, &[]).await {
+            Ok(row) => row.get(0),
+            // Not every server lets everybody know.
+            Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => String::new(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(format!("{platform}.{cluster}"))
     }
 
     /// Whether the platform's database answers.

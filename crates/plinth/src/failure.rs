@@ -1,6 +1,6 @@
 //! How a command ends when it does not end well: one sentence, a next step, a code for scripts.
 
-use std::fmt;
+use std::{fmt, io::Write as _};
 
 /// Exit codes that scripts can rely on (console contract L4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,15 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
+    /// Whoever read what was printed has gone: there is nobody to tell more.
+    pub(crate) fn unread() -> Self {
+        Self::new(Kind::Failure, "")
+    }
+
+    pub(crate) fn is_unread(&self) -> bool {
+        self.message.is_empty()
+    }
+
     /// What the reader can do about it.
     pub(crate) fn next_step(mut self, step: impl Into<String>) -> Self {
         self.next_step = Some(step.into());
@@ -57,13 +66,18 @@ impl Failure {
     }
 
     pub(crate) fn print(&self, is_debug: bool) {
-        eprintln!("plinth: {}", without_error_numbers(&self.message));
+        if self.is_unread() {
+            return;
+        }
+        let mut text = format!("plinth: {}\n", without_error_numbers(&self.message));
         if let Some(step) = &self.next_step {
-            eprintln!("  {step}");
+            text.push_str(&format!("  {step}\n"));
         }
         if is_debug && let Some(cause) = &self.cause {
-            eprintln!("  cause: {cause:?}");
+            text.push_str(&format!("  cause: {cause:?}\n"));
         }
+        // Where nobody reads it, the code still says it.
+        _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 

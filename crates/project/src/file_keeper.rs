@@ -13,6 +13,10 @@ pub trait FileKeeper: Send + Sync {
     /// summary or an error as the last; ends when nobody reads on.
     fn check(&self, project: &Project, how: FileCheck) -> mpsc::Receiver<Value>;
 
+    /// Gives a project whose database is a copy of another one's the bytes that its rows name.
+    /// Uploads that are not finished stay with the other one.
+    fn copy<'a>(&'a self, from: &'a ProjectRef, to: &'a Project) -> BoxFuture<'a, io::Result<()>>;
+
     /// Removes all bytes of a project that is gone for good. May be said twice.
     fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>>;
 }

@@ -111,13 +111,19 @@ impl Registry {
             return Ok(project);
         }
         let before = self.0.announced.load(Ordering::SeqCst);
-        let project = self.open(name).await?;
+        let project = self.open(name, ProjectStatus::ActiveHealthy).await?;
         project.touch(now());
         self.remember(&project);
         if self.0.announced.load(Ordering::SeqCst) != before {
             self.refresh(project.reference()).await;
         }
         Ok(project)
+    }
+
+    /// A project that is still being made, for whoever makes it; nobody else gets to see it.
+    pub async fn open_unready(&self, reference: &ProjectRef) -> Result<Project, OpenError> {
+        let name = ProjectName::Ref(reference.clone());
+        self.open(&name, ProjectStatus::ComingUp).await
     }
 
     /// Those that are open now.
@@ -183,7 +189,11 @@ impl Registry {
         }
     }
 
-    async fn open(&self, name: &ProjectName) -> Result<Project, OpenError> {
+    async fn open(
+        &self,
+        name: &ProjectName,
+        expected: ProjectStatus,
+    ) -> Result<Project, OpenError> {
         let parts = &self.0.parts;
         let broken = |reason: String| OpenError::Broken(name.clone(), reason);
         let record = match parts.directory.find(name).await {
@@ -193,7 +203,8 @@ impl Registry {
             Err(error) => return Err(broken(error.to_string())),
         };
         match record.status {
-            ProjectStatus::ActiveHealthy => {}
+            status if status == expected => {}
+            ProjectStatus::ActiveHealthy => return Err(broken("it is served already".to_owned())),
             ProjectStatus::Inactive => return Err(OpenError::Paused(record.reference)),
             ProjectStatus::ComingUp => return Err(OpenError::NotReady(record.reference)),
             ProjectStatus::Removed => return Err(OpenError::Unknown(name.clone())),

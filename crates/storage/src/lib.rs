@@ -6,6 +6,7 @@
 //! do it.
 
 mod blobs;
+mod branch;
 mod buckets;
 mod check;
 mod config;
@@ -13,6 +14,7 @@ mod error;
 mod hex;
 mod images;
 mod objects;
+mod owner;
 mod request;
 mod response;
 mod routes;
@@ -29,6 +31,7 @@ pub use blobs::{S3Store, S3StoreConfig, StoreProblem};
 pub use check::CheckError;
 pub use config::StorageConfig;
 pub use images::StudioConfig;
+pub use owner::{ClaimError, Installation};
 pub use routes::routes;
 pub use seed::{SeedBucket, SeedError};
 pub use service::{BlobStore, StorageService};

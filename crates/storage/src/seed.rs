@@ -6,12 +6,16 @@ use std::{
     sync::Arc,
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::Request;
 use md5::{Digest, Md5};
 use plinth_project::Project;
 use serde_json::json;
-use tokio::task::spawn_blocking;
+use tokio::{
+    fs::File,
+    io::{AsyncReadExt as _, AsyncSeekExt as _},
+    task::spawn_blocking,
+};
 
 use crate::{
     StorageConfig, StorageService,
@@ -21,6 +25,9 @@ use crate::{
     objects::{Arrival, UserMetadata, commit, metadata},
     request::{Context, Place, check_key, check_new_bucket, check_type},
 };
+
+/// What is read of a file at once.
+const PIECE: usize = 256 * 1024;
 
 /// A bucket as `config.toml` describes it.
 #[derive(Debug, Clone)]
@@ -58,7 +65,7 @@ impl StorageService {
     }
 
     /// For work that no request asked for.
-    fn own_context(&self, project: &Project) -> Arc<Context> {
+    pub(crate) fn own_context(&self, project: &Project) -> Arc<Context> {
         let (parts, ()) = Request::new(()).into_parts();
         let config = project.config::<StorageConfig>();
         let blobs = self.blobs(project);
@@ -129,10 +136,12 @@ async fn put(
         .first_or_octet_stream()
         .to_string();
     check_type(&content_type, &bucket.allowed_mime_types)?;
-    let read = path.to_owned();
-    let bytes = spawn_blocking(move || fs::read(read)).await;
-    let bytes = bytes.map_err(StorageError::internal)?;
-    let bytes = Bytes::from(bytes.map_err(|error| unreadable(path, &error))?);
+    let mut file = SeedFile::open(path).await?;
+    let most = context.config.file_size_limit;
+    let limit = bucket.file_size_limit.map_or(most, |own| own.min(most));
+    if file.size > limit {
+        return Err(StorageError::too_large());
+    }
 
     const SQL: &str =
         "select metadata->>'eTag' as etag from storage.objects where bucket_id = $1 and name = $2";
@@ -142,14 +151,11 @@ async fn put(
         .query(SQL, &[&place.bucket, &place.key])
         .await?;
     let stored: Option<String> = rows.first().and_then(|row| row.get("etag"));
-    let digest = hex(&Md5::digest(&bytes));
-    if stored == Some(format!("\"{digest}\"")) {
+    if stored.is_some() && stored == Some(format!("\"{}\"", file.digest().await?)) {
         return Ok(false);
     }
-    let most = context.config.file_size_limit;
-    let limit = bucket.file_size_limit.map_or(most, |own| own.min(most));
     let db = &context.project.db;
-    let arrived = receive(db, &context.blobs, &mut Whole(Some(bytes)), limit).await?;
+    let arrived = receive(db, &context.blobs, &mut file, limit).await?;
     let (version, written) = arrived.settle(db).await?;
     let arrival = Arrival {
         place: &place,
@@ -163,12 +169,44 @@ async fn put(
     Ok(true)
 }
 
-/// A file that is in memory already.
-struct Whole(Option<Bytes>);
+/// A file of the folder, read piece by piece: it may be larger than memory.
+struct SeedFile {
+    file: File,
+    path: PathBuf,
+    size: u64,
+}
 
-impl Source for Whole {
+impl SeedFile {
+    async fn open(path: &Path) -> Result<Self, StorageError> {
+        let opened = async {
+            let file = File::open(path).await?;
+            let size = file.metadata().await?.len();
+            Ok((file, size))
+        };
+        let (file, size) = opened.await.map_err(|error| unreadable(path, &error))?;
+        let path = path.to_owned();
+        Ok(Self { file, path, size })
+    }
+
+    /// Reads it once, and leaves it as if nobody had.
+    async fn digest(&mut self) -> Result<String, StorageError> {
+        let mut md5 = Md5::new();
+        while let Some(piece) = self.next().await? {
+            md5.update(&piece);
+        }
+        let rewound = self.file.rewind().await;
+        rewound.map_err(|error| unreadable(&self.path, &error))?;
+        let digest = md5.finalize();
+        Ok(hex(&digest))
+    }
+}
+
+impl Source for SeedFile {
     async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        Ok(self.0.take())
+        let mut piece = BytesMut::with_capacity(PIECE);
+        let read = self.file.read_buf(&mut piece).await;
+        let read = read.map_err(|error| unreadable(&self.path, &error))?;
+        Ok((read > 0).then(|| piece.freeze()))
     }
 }
 

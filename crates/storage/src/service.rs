@@ -8,7 +8,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{Request, StatusCode};
-use plinth_db::DbError;
 use plinth_project::{BodyLimit, BoxFuture, Cors, FileCheck, FileKeeper, Project, ProjectRef};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -22,6 +21,7 @@ use crate::{
     error::StorageError,
     images::{self, Studio, StudioConfig},
     objects,
+    owner::Installation,
     request::{Access, BucketAction, Context, ObjectAction, Pace, Route, closing},
     s3, tus,
 };
@@ -32,6 +32,8 @@ pub struct StorageService(Arc<Inner>);
 
 struct Inner {
     store: BlobStore,
+    /// Who must have the store to itself.
+    owner: Option<Installation>,
     studio: Studio,
     tasks: TaskTracker,
 }
@@ -51,10 +53,24 @@ pub enum BlobStore {
 }
 
 impl StorageService {
-    /// A service whose bytes are there. To be called within a runtime.
+    /// A service whose bytes are there, where nobody else can be. To be called within a runtime.
     pub fn new(store: BlobStore, studio: &StudioConfig) -> Self {
+        Self::owned(store, studio, None)
+    }
+
+    /// As [`Self::new`], in a place that others may try to use as well: it must be claimed.
+    pub fn for_installation(
+        store: BlobStore,
+        studio: &StudioConfig,
+        installation: Installation,
+    ) -> Self {
+        Self::owned(store, studio, Some(installation))
+    }
+
+    fn owned(store: BlobStore, studio: &StudioConfig, owner: Option<Installation>) -> Self {
         Self(Arc::new(Inner {
             store,
+            owner,
             studio: Studio::open(studio),
             tasks: TaskTracker::new(),
         }))
@@ -67,17 +83,27 @@ impl StorageService {
     }
 
     /// Removes the bytes of a project that no object needs any more.
-    pub async fn sweep(&self, project: &Project) -> Result<u64, DbError> {
+    pub async fn sweep(&self, project: &Project) -> Result<u64, CheckError> {
+        self.ensure_owned().await?;
         tus::give_up_expired(&project.db).await?;
         let patience = project.config::<StorageConfig>().patience;
-        sweep(&project.db, &self.blobs(project), &patience).await
+        Ok(sweep(&project.db, &self.blobs(project), &patience).await?)
     }
 
     /// Searches the store for bytes of a project that nothing names, and puts them on the
     /// collector's list; gives how many there were. A crash of PostgreSQL can leave such bytes.
     pub async fn collect_orphans(&self, project: &Project) -> Result<u64, CheckError> {
+        self.ensure_owned().await?;
         let patience = project.config::<StorageConfig>().patience;
         collect_orphans(&project.db, &self.blobs(project), &patience).await
+    }
+
+    pub(crate) fn store(&self) -> &BlobStore {
+        &self.0.store
+    }
+
+    pub(crate) fn owner(&self) -> Option<&Installation> {
+        self.0.owner.as_ref()
     }
 
     /// Work that must not stop half-way.
@@ -87,17 +113,19 @@ impl StorageService {
 
     /// A project's blobs.
     pub(crate) fn blobs(&self, project: &Project) -> Blobs {
-        let make = || match &self.0.store {
-            BlobStore::Local { folder, syncs } => {
-                let folder = folder.join(project.reference().as_str());
-                Blobs::Local(LocalBlobs::new(folder, *syncs))
-            }
-            BlobStore::S3(store) => {
-                let project = project.reference().as_str();
-                Blobs::S3(S3Blobs::new(store.clone(), project, self.tasks()))
-            }
-        };
+        let make = || self.blobs_of(project.reference());
         (*project.attached(make)).clone()
+    }
+
+    /// As [`Self::blobs`], of a project that need not be open.
+    pub(crate) fn blobs_of(&self, project: &ProjectRef) -> Blobs {
+        let project = project.as_str();
+        match &self.0.store {
+            BlobStore::Local { folder, syncs } => {
+                Blobs::Local(LocalBlobs::new(folder.join(project), *syncs))
+            }
+            BlobStore::S3(store) => Blobs::S3(S3Blobs::new(store.clone(), project, self.tasks())),
+        }
     }
 }
 
@@ -106,8 +134,13 @@ impl FileKeeper for StorageService {
         self.check(project, how)
     }
 
+    fn copy<'a>(&'a self, from: &'a ProjectRef, to: &'a Project) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(self.copy_files(from, to))
+    }
+
     fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
         Box::pin(async move {
+            self.ensure_owned().await.map_err(io::Error::other)?;
             match &self.0.store {
                 BlobStore::Local { folder, .. } => {
                     let folder = folder.join(project.as_str());

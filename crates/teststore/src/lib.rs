@@ -6,7 +6,7 @@ mod mood;
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -17,6 +17,7 @@ use axum::{
     middleware::{self, Next},
     response::Response,
 };
+use http::Method;
 use http_body_util::BodyExt as _;
 use s3s::{auth::SimpleAuth, service::S3ServiceBuilder};
 use s3s_fs::FileSystem;
@@ -53,9 +54,15 @@ impl TestStore {
         let mut service = S3ServiceBuilder::new(files);
         service.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
         let service = service.build();
+        let root = folder.path().to_owned();
         let answer = move |request: Request| {
-            let service = service.clone();
-            async move { answer(&service, request).await }
+            let (service, root) = (service.clone(), root.clone());
+            async move {
+                match is_of_unknown_upload(&request, &root) {
+                    true => no_such_upload(),
+                    false => answer(&service, request).await,
+                }
+            }
         };
         let switch = Arc::new(Switch::default());
         let router = Router::new()
@@ -116,6 +123,23 @@ async fn answer(service: &s3s::service::S3Service, request: Request) -> Response
             response
         }
     }
+}
+
+/// Whether an upload shall be given up that is over, or never was. `s3s-fs` says that nobody may;
+/// real stores say that there is none.
+fn is_of_unknown_upload(request: &Request, root: &Path) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    let id = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "uploadId");
+    let is_known = |id: &str| root.join(format!(".upload-{id}.json")).exists();
+    *request.method() == Method::DELETE && id.is_some_and(|(_, id)| !is_known(&id))
+}
+
+fn no_such_upload() -> Response {
+    let body = "<?xml version=\"1.0\"?><Error><Code>NoSuchUpload</Code>\
+                <Message>The specified upload does not exist.</Message></Error>";
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = http::StatusCode::NOT_FOUND;
+    response
 }
 
 async fn fail(State(switch): State<Arc<Switch>>, request: Request, next: Next) -> Response {

@@ -39,6 +39,8 @@ struct Rule {
     mood: Mood,
     /// Only requests with this method suffer.
     method: Option<Method>,
+    /// Only requests whose path or query has this in it suffer.
+    part: Option<String>,
     /// How many requests still suffer.
     left: Option<u64>,
 }
@@ -57,7 +59,16 @@ impl Switch {
         self.change(Rule {
             mood,
             method: Some(method),
-            left: None,
+            ..Rule::default()
+        });
+    }
+
+    /// Requests that name something from now on, in their path or query; others are well.
+    pub fn set_where(&self, part: &str, mood: Mood) {
+        self.change(Rule {
+            mood,
+            part: Some(part.to_owned()),
+            ..Rule::default()
         });
     }
 
@@ -65,8 +76,8 @@ impl Switch {
     pub fn set_next(&self, count: u64, mood: Mood) {
         self.change(Rule {
             mood,
-            method: None,
             left: Some(count),
+            ..Rule::default()
         });
     }
 
@@ -76,6 +87,7 @@ impl Switch {
             mood,
             method: Some(method),
             left: Some(count),
+            ..Rule::default()
         });
     }
 
@@ -91,11 +103,13 @@ impl Switch {
     pub(crate) fn mood_for(&self, request: &Request<Body>) -> Mood {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let mut rule = self.rule.lock().unwrap_or_else(PoisonError::into_inner);
-        if rule
+        let uri = request.uri().to_string();
+        let is_other = rule
             .method
             .as_ref()
-            .is_some_and(|method| method != request.method())
-        {
+            .is_some_and(|method| method != request.method());
+        let is_elsewhere = rule.part.as_ref().is_some_and(|part| !uri.contains(part));
+        if is_other || is_elsewhere {
             return Mood::Good;
         }
         match &mut rule.left {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use object_store::{
-    ObjectStoreExt as _, RetryConfig,
+    Error, ObjectStoreExt as _, RetryConfig,
     aws::{AmazonS3, AmazonS3Builder},
+    multipart::MultipartStore as _,
     path::Path,
 };
 use plinth_teststore::{ACCESS_KEY, BUCKET, Mood, SECRET_KEY, TestStore};
@@ -39,6 +40,20 @@ async fn objects_are_kept_for_those_who_may() {
 }
 
 #[tokio::test]
+async fn an_upload_that_is_over_cannot_be_given_up() {
+    let server = TestStore::start().await.expect("a server");
+    let client = client(&server, SECRET_KEY);
+    let path = Path::from("a");
+    let upload = client.create_multipart(&path).await.expect("begun");
+    let abort = async || client.abort_multipart(&path, &upload).await;
+    abort().await.expect("given up");
+
+    let error = abort().await.expect_err("it is over");
+
+    assert!(matches!(error, Error::NotFound { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn moods_come_and_go() {
     let server = TestStore::start().await.expect("a server");
     let client = client(&server, SECRET_KEY);
@@ -56,6 +71,11 @@ async fn moods_come_and_go() {
         .set_for(http::Method::PUT, Mood::Unavailable);
     put().await.expect_err("unavailable");
     client.head(&path).await.expect("others are well");
+
+    server.switch().set_where("/b", Mood::Unavailable);
+    put().await.expect("others are well");
+    let other = client.put(&Path::from("b"), "bytes".into()).await;
+    other.expect_err("unavailable");
 
     server.switch().set(Mood::Silent);
     let silence = tokio::time::timeout(Duration::from_millis(100), client.head(&path)).await;

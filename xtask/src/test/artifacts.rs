@@ -105,6 +105,16 @@ impl Artifacts {
     pub(super) fn run_tests_of(
         &self,
         packages: &[&str],
+        variable: (&str, &str),
+    ) -> Result<Outcome> {
+        self.run_tests_named(packages, None, variable)
+    }
+
+    /// As [`Self::run_tests_of`], only tests whose name has this in it.
+    pub(super) fn run_tests_named(
+        &self,
+        packages: &[&str],
+        part_of_name: Option<&str>,
         (variable, value): (&str, &str),
     ) -> Result<Outcome> {
         let mut failed = Vec::new();
@@ -112,6 +122,7 @@ impl Artifacts {
             println!("     Running {} of {}", test.target, test.package);
             let mut command = Command::new(&test.file);
             command
+                .args(part_of_name)
                 .current_dir(&test.folder)
                 .env("CARGO_MANIFEST_DIR", &test.folder)
                 .env(variable, value)
@@ -221,5 +232,22 @@ mod tests {
             error.to_string(),
             "failed: first of plinth, third of plinth"
         );
+    }
+
+    #[test]
+    fn a_test_program_can_be_told_which_tests_are_wanted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = Executable {
+            package: "plinth".to_owned(),
+            folder: folder.path().to_owned(),
+            target: "blackbox".to_owned(),
+            is_test: true,
+            file: PathBuf::from("/usr/bin/mkdir"),
+        };
+        let executables = vec![executable];
+        let run =
+            Artifacts { executables }.run_tests_named(&["plinth"], Some("storage_"), ("A", "b"));
+        run.expect("it succeeds");
+        assert!(folder.path().join("storage_").is_dir());
     }
 }

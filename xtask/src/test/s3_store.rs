@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    Artifacts, BUILD, JS_CLIENTS, RUNTIME_PACKAGES, SYSTEM_PACKAGES, npm_test, packages_of,
+    Artifacts, BUILD, JS_CLIENTS, PROGRAM, RUNTIME_PACKAGES, SYSTEM_PACKAGES, npm_test, packages_of,
 };
 use crate::{
     commands,
@@ -17,6 +17,10 @@ use crate::{
 };
 
 const STORAGE: &str = "plinth-storage";
+/// What tells tests written in Rust where to keep files.
+const ON_S3: (&str, &str) = ("PLINTH_TEST_STORE", "s3");
+/// What the names of the program's tests about files begin with.
+const OF_PROGRAM: &str = "storage_";
 /// The server as a program of its own.
 const TESTSTORE: &str = "plinth-teststore";
 
@@ -26,9 +30,16 @@ const FOLDER: &str = "storage";
 pub(super) fn steps(js_clients: Option<PathBuf>, built: &OnceCell<Artifacts>) -> Vec<Step<'_>> {
     let in_rust = Step::new("rust tests of files on S3", || {
         let artifacts = built.get().context("the tests were not built")?;
-        artifacts.run_tests_of(&[STORAGE], ("PLINTH_TEST_STORE", "s3"))
+        artifacts.run_tests_of(&[STORAGE], ON_S3)
     });
-    let mut steps = vec![in_rust.needs([BUILD, RUNTIME_PACKAGES])];
+    let of_program = Step::new("tests of the program with files on S3", || {
+        let artifacts = built.get().context("the tests were not built")?;
+        artifacts.run_tests_named(&[PROGRAM], Some(OF_PROGRAM), ON_S3)
+    });
+    let mut steps = vec![
+        in_rust.needs([BUILD, RUNTIME_PACKAGES]),
+        of_program.needs([BUILD, RUNTIME_PACKAGES]),
+    ];
     if let Some(suite) = js_clients {
         let packages = packages_of(JS_CLIENTS);
         let in_javascript = Step::new("js-clients tests of files on S3", move || {

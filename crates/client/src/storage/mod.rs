@@ -34,6 +34,7 @@ mod change_bucket;
 mod download;
 mod error;
 mod error_code;
+mod file_options;
 mod files;
 mod form;
 mod list;

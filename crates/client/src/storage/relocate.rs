@@ -6,8 +6,8 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::file_options::json_text;
 use super::request::{Call, Context};
-use super::upload::json_text;
 use super::{Files, StorageError, UploadedFile};
 use crate::call_options::{CallOptions, with_call_options};
 
@@ -101,6 +101,14 @@ impl CopyRequest {
     pub fn copy_metadata(mut self, is_copied: bool) -> Self {
         self.body
             .insert("copyMetadata".to_owned(), is_copied.into());
+        self
+    }
+
+    /// How the copy's bytes are encoded, such as `gzip`; nothing of them is changed. An empty text
+    /// takes away what the source says.
+    pub fn content_encoding(mut self, encoding: &str) -> Self {
+        self.replaced
+            .insert("contentEncoding".to_owned(), encoding.into());
         self
     }
 

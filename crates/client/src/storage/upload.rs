@@ -3,11 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::file_options::{FileOptions, with_file_options};
 use super::form::Form;
 use super::request::{Call, Context, read_json};
-use super::upload_body::{Sending, type_by_name};
+use super::upload_body::Sending;
 use super::{Files, StorageError, UploadBody, path};
 use crate::call_options::{CallOptions, with_call_options};
 use crate::http::{Answer, StreamedBody};
@@ -46,14 +47,13 @@ pub struct UploadRequest {
     path: String,
     body: UploadBody,
     target: Target,
-    is_upsert: bool,
-    content_type: Option<String>,
-    cache_seconds: u64,
-    metadata: Result<Option<String>, StorageError>,
+    about: FileOptions,
+    content_encoding: Option<String>,
     options: CallOptions,
 }
 
 with_call_options!(UploadRequest);
+with_file_options!(UploadRequest);
 
 impl UploadRequest {
     pub(super) fn new(files: &Files, path: &str, body: UploadBody, target: Target) -> Self {
@@ -63,80 +63,72 @@ impl UploadRequest {
             path: path::clean(path),
             body,
             target,
-            is_upsert: false,
-            content_type: None,
-            cache_seconds: 3600,
-            metadata: Ok(None),
+            about: FileOptions::default(),
+            content_encoding: None,
             options: CallOptions::default(),
         }
     }
 
-    /// What it is. [Files](UploadBody::file) say so themselves; anything else is
-    /// `text/plain;charset=UTF-8` unless this says otherwise.
-    pub fn content_type(mut self, kind: impl Into<String>) -> Self {
-        self.content_type = Some(kind.into());
-        self
-    }
-
-    /// Is of the type that files with the end of this path usually are.
-    pub fn guess_content_type(mut self) -> Self {
-        self.content_type = Some(type_by_name(&self.path).to_owned());
-        self
-    }
-
-    /// For how many seconds those who fetch it may keep it; 3600 unless this says otherwise.
-    pub fn cache_control(mut self, seconds: u64) -> Self {
-        self.cache_seconds = seconds;
-        self
-    }
-
-    /// Whether a file that is there is replaced. [`Files::update`] always does; of a signed
-    /// upload the token decides.
-    pub fn upsert(mut self, is_upsert: bool) -> Self {
-        self.is_upsert = is_upsert;
-        self
-    }
-
-    /// What to keep about the file, an object.
-    pub fn metadata(mut self, metadata: &impl Serialize) -> Self {
-        self.metadata = json_text(metadata).map(Some);
+    /// How the bytes are encoded, such as `gzip`: they are sent and stored as they are, and whoever
+    /// fetches them is told. Servers that know nothing of this store them all the same.
+    pub fn content_encoding(mut self, encoding: impl Into<String>) -> Self {
+        self.content_encoding = Some(encoding.into());
         self
     }
 
     /// Uploads.
     pub async fn send(self) -> Result<UploadedFile, StorageError> {
         let object = path::object(&self.bucket, &self.path)?;
+        let encoding = self.content_encoding.as_deref().unwrap_or_default();
+        // A form would take anything.
+        if http::HeaderValue::from_str(encoding).is_err() {
+            return Err(StorageError::InvalidInput(
+                "the content encoding cannot be sent as given",
+            ));
+        }
+        let FileOptions {
+            is_upsert,
+            content_type,
+            cache_seconds,
+            metadata,
+        } = self.about;
         let call = match &self.target {
-            Target::New => Call::new(Method::POST, format!("object/{object}"))
-                .header("x-upsert", self.is_upsert),
+            Target::New => {
+                Call::new(Method::POST, format!("object/{object}")).header("x-upsert", is_upsert)
+            }
             Target::Any => Call::new(Method::PUT, format!("object/{object}")),
             Target::Signed(token) => Call::new(Method::PUT, format!("object/upload/sign/{object}"))
                 .query("token", Some(token))
-                .header("x-upsert", self.is_upsert),
+                .header("x-upsert", is_upsert),
         };
-        let content_type = self.content_type;
         let content_type = content_type.unwrap_or_else(|| self.body.content_type().to_owned());
         let body = self.body.open().await?;
-        let metadata = self.metadata?;
+        let metadata = metadata?;
         let encoded = metadata.as_deref().map(|text| STANDARD.encode(text));
         let (call, body) = match (metadata, encoded) {
             (Some(metadata), Some(encoded)) if encoded.len() > MAX_METADATA_HEADER => {
-                let form = Form::new(&content_type)?
-                    .field("cacheControl", &self.cache_seconds.to_string())
+                let mut form = Form::new(&content_type)?
+                    .field("cacheControl", &cache_seconds.to_string())
                     .field("metadata", &metadata);
+                if let Some(encoding) = &self.content_encoding {
+                    form = form.field("contentEncoding", encoding);
+                }
                 (
                     call.header("content-type", form.content_type()),
                     form.around(body),
                 )
             }
             (_, encoded) => {
-                let call = call
+                let mut call = call
                     .header("content-type", content_type)
-                    .header("cache-control", format!("max-age={}", self.cache_seconds));
-                match encoded {
-                    Some(encoded) => (call.header("x-metadata", encoded), body),
-                    None => (call, body),
+                    .header("cache-control", format!("max-age={cache_seconds}"));
+                if let Some(encoding) = self.content_encoding {
+                    call = call.header("content-encoding", encoding);
                 }
+                if let Some(encoded) = encoded {
+                    call = call.header("x-metadata", encoded);
+                }
+                (call, body)
             }
         };
         let answer = send(&self.context, call, body, &self.options).await?;
@@ -177,10 +169,4 @@ fn uploaded(answer: &Answer, path: String) -> Result<UploadedFile, StorageError>
         path,
         full_path: body.key,
     })
-}
-
-/// What a caller gives as metadata, as JSON.
-pub(super) fn json_text(value: &impl Serialize) -> Result<String, StorageError> {
-    serde_json::to_string(value)
-        .map_err(|_| StorageError::InvalidInput("the metadata cannot be written as JSON"))
 }

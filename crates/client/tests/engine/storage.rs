@@ -74,6 +74,45 @@ async fn uploads_carry_what_the_javascript_client_sends() {
 }
 
 #[tokio::test]
+async fn bytes_that_are_encoded_are_sent_as_they_are_with_a_word_about_it() {
+    let bench = Bench::new();
+    let upload = "POST /storage/v1/object/b/a";
+    bench
+        .server
+        .on(upload, [Reply::text(200, KEY), Reply::text(200, KEY)]);
+    bench
+        .server
+        .on("POST /storage/v1/object/copy", [Reply::text(200, KEY)]);
+    let files = bench.client().storage().from("b");
+    let packed = || files.upload("a", "packed").content_encoding("gzip");
+
+    packed().send().await.unwrap();
+    let sent = bench.server.last();
+    assert_eq!(sent.header("content-encoding"), Some("gzip"));
+    assert_eq!(sent.body, "packed");
+
+    // Where a form must carry the metadata, it says this, too, before the file.
+    let large = json!({ "note": "x".repeat(10_000) });
+    packed().metadata(&large).send().await.unwrap();
+    let sent = bench.server.last();
+    assert_eq!(sent.header("content-encoding"), None);
+    let body = sent.body;
+    let field = body
+        .find("name=\"contentEncoding\"\r\n\r\ngzip\r\n")
+        .unwrap();
+    assert!(field < body.find("name=\"\"").unwrap(), "{body}");
+
+    let forged = files.upload("a", "x").content_encoding("gzip\r\nx: y");
+    let error = forged.metadata(&large).send().await.unwrap_err();
+    assert!(matches!(error, StorageError::InvalidInput(_)), "{error:?}");
+
+    let copy = files.copy("a", "z").copy_metadata(false);
+    copy.content_encoding("").send().await.unwrap();
+    let body: serde_json::Value = serde_json::from_str(&bench.server.last().body).unwrap();
+    assert_eq!(body["metadata"], json!({ "contentEncoding": "" }));
+}
+
+#[tokio::test]
 async fn requests_are_made_in_the_name_of_who_is_signed_in() {
     let bench = Bench::new();
     bench.store_session(3600).await;

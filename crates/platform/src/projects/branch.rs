@@ -3,7 +3,7 @@
 //! connections are closed. Where somebody else is connected, or requests do not end, the branch is
 //! made by dump and restore while the source goes on. `copy_branch.rs` decides which way is taken.
 
-use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus, Service};
+use plinth_project::{Project, ProjectKind, ProjectName, ProjectRef, ProjectStatus, Service};
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -217,26 +217,49 @@ impl Platform {
         Ok(())
     }
 
-    /// The same for both ways (F72): serves the branch, without the parent's sessions.
-    pub(super) async fn finish_branch(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+    /// The same for both ways (F72): serves the branch, with files of its own and without the
+    /// parent's sessions.
+    pub(super) async fn finish_branch(
+        &self,
+        source: &ProjectRef,
+        reference: &ProjectRef,
+    ) -> Result<(), PlatformError> {
         // It may have been deleted while it was being made.
         self.load_project(&ProjectName::Ref(reference.clone()))
             .await?;
+        let branch = self.registry().open_unready(reference).await?;
+        let prepared = self.prepare_branch(source, &branch).await;
+        branch.db.close();
+        prepared?;
         self.set_status(reference, ProjectStatus::ActiveHealthy)
-            .await?;
-        self.forget_sign_ins(reference).await
+            .await
+            .map_err(Into::into)
     }
 
-    /// A branch has keys of its own, so the parent's sessions mean nothing there. The work runs
-    /// as the auth service, because triggers of the user may hang on these tables.
-    async fn forget_sign_ins(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
-        let project = self.open(&ProjectName::Ref(reference.clone())).await?;
-        let mut auth = project.db.as_service(Service::Auth).await?;
-        auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens")
-            .await?;
-        // Mails hold sign-in links of the parent's users.
-        crate::mailbox::clear(&project).await
+    async fn prepare_branch(
+        &self,
+        source: &ProjectRef,
+        branch: &Project,
+    ) -> Result<(), PlatformError> {
+        forget_sign_ins(branch).await?;
+        match self.file_keeper() {
+            Some(files) => {
+                let copied = files.copy(source, branch).await;
+                copied.map_err(PlatformError::caused_by)
+            }
+            None => Ok(()),
+        }
     }
+}
+
+/// A branch has keys of its own, so the parent's sessions mean nothing there. The work runs as the
+/// auth service, because triggers of the user may hang on these tables.
+async fn forget_sign_ins(branch: &Project) -> Result<(), PlatformError> {
+    let mut auth = branch.db.as_service(Service::Auth).await?;
+    auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens")
+        .await?;
+    // Mails hold sign-in links of the parent's users.
+    crate::mailbox::clear(branch).await
 }
 
 async fn insert_branch(

@@ -35,7 +35,7 @@ impl Platform {
             Ok(()) => {
                 self.note_copy(reference, CopyMethod::Copied, None, None)
                     .await?;
-                self.finish_branch(reference).await
+                self.finish_branch(&source.reference, reference).await
             }
             Err(NotCopied::Busy(why)) if self.0.cluster.is_superuser => {
                 let asked_by = request.asked_by.as_deref();

@@ -48,7 +48,7 @@ impl Platform {
         let work = async {
             self.dump_and_restore(source, reference, logins, sender)
                 .await?;
-            self.finish_branch(reference).await
+            self.finish_branch(&source.reference, reference).await
         };
         let result = tokio::select! {
             result = work => result,

@@ -80,7 +80,7 @@ async fn open(
         external_database: None,
     };
     platform.attach(registry, nowhere);
-    let storage = running::storage(entrance).await?;
+    let storage = running::storage(entrance, &platform, database).await?;
     platform.attach_files(Arc::new(storage.clone()));
     Ok((platform, storage))
 }

@@ -2,7 +2,7 @@
 
 use std::{
     num::NonZeroUsize,
-    path::Path,
+    path::{Component, Path},
     sync::{Arc, OnceLock},
     time::Instant,
 };
@@ -17,7 +17,9 @@ use plinth_project::{
 };
 use plinth_realtime::RealtimeService;
 use plinth_settings::{LoadError, Loader, Settings};
-use plinth_storage::{BlobStore, S3Store, S3StoreConfig, StorageService, StudioConfig};
+use plinth_storage::{
+    BlobStore, ClaimError, Installation, S3Store, S3StoreConfig, StorageService, StudioConfig,
+};
 use plinth_token::Secret;
 
 use super::{
@@ -74,13 +76,14 @@ async fn serve(
     );
     let endpoints = entrance.endpoints(&ports, database.external_url())?;
     platform.attach(registry.clone(), endpoints.clone());
+    // Before anything is cleared away: the files of a project go with it.
+    let storage = storage(entrance, &platform, database).await?;
+    platform.attach_files(Arc::new(storage.clone()));
     // Other nodes may be at work on a shared database.
     let is_alone = database.server().is_some();
     for healed in platform.heal(is_alone).await? {
         tracing::info!("{healed}");
     }
-    let storage = storage(entrance).await?;
-    platform.attach_files(Arc::new(storage.clone()));
     match registry.get(&ProjectName::Default).await {
         Ok(project) if entrance.is_migrating => {
             let (folder, settings) = (&entrance.folder, &entrance.settings);
@@ -163,10 +166,51 @@ async fn serve(
     Ok(())
 }
 
-/// The service of files.
-pub(super) async fn storage(entrance: &Entrance) -> Outcome<StorageService> {
+/// The service of files, which has its store to itself.
+pub(super) async fn storage(
+    entrance: &Entrance,
+    platform: &Platform,
+    database: &Database,
+) -> Outcome<StorageService> {
     let store = blob_store(entrance).await?;
-    Ok(StorageService::new(store, &studio(entrance)))
+    let studio = studio(entrance);
+    let storage = match is_within(&store, &entrance.folder) {
+        // Whoever copies the folder copies the files along.
+        true => StorageService::new(store, &studio),
+        false => {
+            let installation = installation(entrance, platform, database).await?;
+            StorageService::for_installation(store, &studio, installation)
+        }
+    };
+    let adopts = entrance.settings.bool("plinth.storage.adopt");
+    match storage.claim(adopts).await {
+        // It may answer later, and until it does nothing is collected.
+        Err(ClaimError::Store(error)) => tracing::warn!("the store of files fails: {error}"),
+        claimed => claimed.map_err(anyhow::Error::from)?,
+    }
+    Ok(storage)
+}
+
+fn is_within(store: &BlobStore, home: &Folder) -> bool {
+    let BlobStore::Local { folder, .. } = store else {
+        return false;
+    };
+    let leads_out = folder.components().any(|part| part == Component::ParentDir);
+    !leads_out && (folder.starts_with(&home.root) || folder.starts_with(home.state()))
+}
+
+/// Several nodes over one database are one installation; a copy of a folder is another one.
+async fn installation(
+    entrance: &Entrance,
+    platform: &Platform,
+    database: &Database,
+) -> Outcome<Installation> {
+    let home = entrance.folder.state().display().to_string();
+    let mut id = platform.identity().await?;
+    if database.server().is_some() {
+        id = format!("{id} {home}");
+    }
+    Ok(Installation { id, home })
 }
 
 /// Where the bytes of files are.

@@ -6,37 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Folder, Instance, eventually, rows, value};
-
-/// A session that stays, until it is dropped.
-struct Session {
-    runtime: tokio::runtime::Runtime,
-    client: tokio_postgres::Client,
-}
-
-impl Session {
-    fn open(url: &str) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let client = runtime.block_on(async {
-            let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls)
-                .await
-                .expect("a session");
-            tokio::spawn(connection);
-            client
-        });
-        Self { runtime, client }
-    }
-
-    #[track_caller]
-    fn run(&self, sql: &str) {
-        let done = self.runtime.block_on(self.client.batch_execute(sql));
-        done.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
-    }
-}
+use crate::support::{Folder, Instance, Session, eventually, rows, value};
 
 #[test]
 fn a_branch_is_made_although_psql_is_open_and_says_which_way() {

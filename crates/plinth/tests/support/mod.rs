@@ -5,6 +5,7 @@
 
 mod ended;
 mod external;
+mod file_store;
 mod folder;
 mod http;
 mod instance;
@@ -17,13 +18,14 @@ use std::time::{Duration, Instant};
 
 pub(crate) use ended::{Ended, plinth, run_to_end};
 pub(crate) use external::ExternalPostgres;
+pub(crate) use file_store::FileStore;
 pub(crate) use folder::Folder;
 pub(crate) use http::{Answer, Http};
 pub(crate) use instance::Instance;
 pub(crate) use mount::Mount;
 pub(crate) use process::{is_alive, kill, postgres_processes, wait_for_exit};
 pub(crate) use s3::S3;
-pub(crate) use sql::{psql, rows, try_rows, value};
+pub(crate) use sql::{Session, psql, rows, try_rows, value};
 
 /// Waits for something that must come true, looking every few milliseconds.
 pub(crate) fn eventually<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {

@@ -51,6 +51,32 @@ fn told(error: &tokio_postgres::Error) -> String {
     }
 }
 
+/// A connection that stays open, and with it whatever it has locked.
+pub(crate) struct Session {
+    runtime: tokio::runtime::Runtime,
+    client: tokio_postgres::Client,
+}
+
+impl Session {
+    pub(crate) fn open(url: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime for a connection");
+        let connected = runtime.block_on(tokio_postgres::connect(url, NoTls));
+        let (client, connection) = connected.expect("a connection");
+        runtime.spawn(connection);
+        Self { runtime, client }
+    }
+
+    #[track_caller]
+    pub(crate) fn run(&self, sql: &str) {
+        let done = self.runtime.block_on(self.client.batch_execute(sql));
+        done.unwrap_or_else(|error| panic!("{}\nin {sql}", told(&error)));
+    }
+}
+
 /// psql with this connection string, or `None` where there is none.
 pub(crate) fn psql(url: &str, args: &[&str]) -> Option<Ended> {
     if Command::new("psql").arg("--version").output().is_err() {

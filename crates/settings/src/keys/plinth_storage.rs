@@ -139,15 +139,15 @@ pub(super) const KEYS: &[Key] = &[
         0,
         "Seconds that shared caches may keep a file.",
     ),
-    optional_url(
-        "plinth.storage.webhook.url",
-        "Address told about changed files.",
-    ),
-    secret("plinth.storage.webhook.key", "Key sent to that address."),
     duration(
         "plinth.storage.statement_timeout",
         "30s",
         "Longest SQL statement.",
+    ),
+    flag(
+        "plinth.storage.adopt",
+        false,
+        "Take over a store that another installation has used; for one start.",
     ),
     flag(
         "plinth.storage.fsync",

@@ -3,19 +3,29 @@
 use plinth_db::{DbError, Queries as _};
 use plinth_project::{ProjectDb, Service};
 
-use super::Version;
+use super::{Blobs, Version};
 
 /// Bytes of this version are about to be written.
 ///
 /// The disk need not have the row at once: if it is lost with a crash of PostgreSQL, the scan for
-/// bytes without an owner finds them.
-pub(crate) async fn announce(db: &ProjectDb, version: &Version) -> Result<(), DbError> {
-    const SQL: &str = "
+/// bytes without an owner finds them. A store that others may use as well is not cleared by that
+/// scan; there the row must be safe.
+pub(crate) async fn announce(
+    db: &ProjectDb,
+    blobs: &Blobs,
+    version: &Version,
+) -> Result<(), DbError> {
+    const SQL: &str = "insert into plinth.pending_blob (version) values ($1)";
+    const UNHURRIED_SQL: &str = "
         insert into plinth.pending_blob (version)
         select $1 from (select set_config('synchronous_commit', 'off', true)) as unhurried
     ";
+    let sql = match blobs.may_be_shared() {
+        true => SQL,
+        false => UNHURRIED_SQL,
+    };
     let mut connection = db.as_service(Service::Storage).await?;
-    connection.execute(SQL, &[&version.uuid()]).await?;
+    connection.execute(sql, &[&version.uuid()]).await?;
     Ok(())
 }
 

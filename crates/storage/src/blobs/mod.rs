@@ -83,6 +83,15 @@ impl Blobs {
         }
     }
 
+    /// Takes over a blob of another project in the same store; `false` if that has none.
+    pub(crate) async fn import(&self, from: &Self, version: &Version) -> io::Result<bool> {
+        match (self, from) {
+            (Self::Local(local), Self::Local(from)) => local.import(from, version).await,
+            (Self::S3(s3), Self::S3(from)) => s3.import(from, version).await,
+            _ => Err(io::Error::other("the projects have different stores")),
+        }
+    }
+
     /// A blob with the bytes of several, in their order, which should be `size`; how many there are,
     /// or `None` if one of them is missing.
     pub(crate) async fn join(

@@ -61,8 +61,8 @@ pub(crate) async fn receive(
     limit: u64,
 ) -> Result<Arrived, StorageError> {
     let version = Version::generate();
-    let ledger = db.clone();
-    let announced = async move { Ok(announce(&ledger, &version).await?) };
+    let (ledger, place) = (db.clone(), blobs.clone());
+    let announced = async move { Ok(announce(&ledger, &place, &version).await?) };
     let announced = tokio::spawn(announced);
     match store(blobs, &version, source, limit).await {
         Ok(writer) => Ok(Arrived {

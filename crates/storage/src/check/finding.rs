@@ -17,6 +17,10 @@ pub(super) enum Finding {
     WrongSize { named: Named, stored: u64 },
     /// The bytes of a row are others than those that came.
     WrongDigest(Named),
+    /// The bytes of a row cannot be looked at.
+    Unreadable { named: Named, reason: String },
+    /// A part of the store cannot be looked through.
+    Unlisted { reason: String },
     /// Bytes that nothing names.
     Orphan { stored: Stored, is_repaired: bool },
     /// Bytes that the collector cannot remove.
@@ -55,6 +59,12 @@ impl Finding {
                 finding
             }
             Self::WrongDigest(named) => named.to_json("wrong_digest"),
+            Self::Unreadable { named, reason } => {
+                let mut finding = named.to_json("unreadable");
+                finding["reason"] = json!(reason);
+                finding
+            }
+            Self::Unlisted { reason } => json!({ "finding": "unlisted", "reason": reason }),
             Self::Orphan {
                 stored,
                 is_repaired,

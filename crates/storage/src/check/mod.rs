@@ -3,6 +3,7 @@
 //! Rows are read first and then looked for in the store (`rows.rs`), bytes are listed first and then
 //! looked for in the database (`orphans.rs`); both page by page. What seems wrong is looked at once
 //! more before it is told, so that uploads, deletions and the collector may go on meanwhile.
+//! What cannot be read is told, too, and the rest is looked at all the same.
 //! No row is ever changed, and no byte removed: orphans can be put on the collector's list.
 
 mod finding;
@@ -21,6 +22,7 @@ pub(crate) use orphans::collect_orphans;
 use crate::{
     blobs::{Blobs, Patience},
     config::StorageConfig,
+    owner::ClaimError,
     service::StorageService,
 };
 use finding::Finding;
@@ -34,9 +36,12 @@ pub enum CheckError {
     /// The database did not answer.
     #[error(transparent)]
     Database(#[from] DbError),
-    /// The store could not be read.
+    /// Nothing in the store could be read any more.
     #[error("the store cannot be read: {0}")]
-    Store(#[from] io::Error),
+    Store(io::Error),
+    /// The store is somebody else's, or it is not known whose it is.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// Nobody wants to know any more.
     #[error("nobody waits for the check any more")]
     Unwanted,
@@ -72,6 +77,7 @@ impl StorageService {
             patience: project.config::<StorageConfig>().patience,
             how,
             tell,
+            in_vain: 0,
             summary: Summary {
                 collected,
                 ..Summary::default()
@@ -91,6 +97,8 @@ struct Check<'a> {
     patience: Patience,
     how: FileCheck,
     tell: &'a mpsc::Sender<Value>,
+    /// Blobs in a row that could not be read.
+    in_vain: usize,
     summary: Summary,
 }
 

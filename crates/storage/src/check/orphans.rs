@@ -9,6 +9,7 @@
 //! looked for once more.
 
 use std::{
+    io,
     pin::pin,
     time::{Duration, SystemTime},
 };
@@ -31,10 +32,16 @@ impl Check<'_> {
         let blobs = self.blobs.clone();
         let mut pages = pin!(blobs.inventory().chunks(PAGE));
         while let Some(page) = pages.next().await {
-            let page: Vec<Stored> = page.into_iter().collect::<Result<_, _>>()?;
+            let mut unreadable = Vec::new();
+            let page = readable(page, &mut unreadable);
             self.summary.files += page.len() as u64;
             self.summary.bytes += page.iter().map(|stored| stored.size).sum::<u64>();
-            let orphans = orphans(self.db, &self.blobs, page, &self.patience).await?;
+            let orphans =
+                orphans(self.db, &self.blobs, page, &self.patience, &mut unreadable).await?;
+            for error in unreadable {
+                let reason = error.to_string();
+                self.tell(&Finding::Unlisted { reason }).await?;
+            }
             if self.how.repairs {
                 self.summary.repaired += hand_over(self.db, &orphans, RELEASED_AFTER).await?;
             }
@@ -76,15 +83,12 @@ pub(crate) async fn collect_orphans(
         let Some(page) = pages.next().await else {
             return Ok(found);
         };
-        let page = page.into_iter().filter_map(|stored| match stored {
-            Ok(stored) => Some(stored),
-            // Those that can be read are looked after all the same.
-            Err(error) => {
-                tracing::warn!(%error, "a part of the store cannot be read: {error}");
-                None
-            }
-        });
-        let orphans = orphans(db, blobs, page.collect(), patience).await?;
+        let mut unreadable = Vec::new();
+        let page = readable(page, &mut unreadable);
+        let orphans = orphans(db, blobs, page, patience, &mut unreadable).await?;
+        for error in unreadable {
+            tracing::warn!(%error, "a part of the store cannot be read: {error}");
+        }
         for Stored { version, size, .. } in &orphans {
             tracing::warn!("nothing names the {size} bytes of {version}; {what_follows}");
         }
@@ -95,13 +99,20 @@ pub(crate) async fn collect_orphans(
     }
 }
 
+/// Those that can be read are looked after all the same.
+fn readable(page: Vec<io::Result<Stored>>, unreadable: &mut Vec<io::Error>) -> Vec<Stored> {
+    let mut keep = |stored: io::Result<Stored>| stored.map_err(|error| unreadable.push(error)).ok();
+    page.into_iter().filter_map(&mut keep).collect()
+}
+
 /// Those that nobody has touched for a while, that nothing names, and that are still there then.
 async fn orphans(
     db: &ProjectDb,
     blobs: &Blobs,
     mut page: Vec<Stored>,
     patience: &Patience,
-) -> Result<Vec<Stored>, CheckError> {
+    unreadable: &mut Vec<io::Error>,
+) -> Result<Vec<Stored>, DbError> {
     let now = SystemTime::now();
     page.retain(|stored| {
         let age = now.duration_since(stored.modified).unwrap_or_default();
@@ -113,8 +124,13 @@ async fn orphans(
     let unnamed = unnamed(db, &page).await?;
     let mut orphans = Vec::new();
     for stored in page {
-        if unnamed.contains(&stored.version.uuid()) && blobs.still_has(&stored).await? {
-            orphans.push(stored);
+        if !unnamed.contains(&stored.version.uuid()) {
+            continue;
+        }
+        match blobs.still_has(&stored).await {
+            Ok(true) => orphans.push(stored),
+            Ok(false) => {}
+            Err(error) => unreadable.push(error),
         }
     }
     Ok(orphans)

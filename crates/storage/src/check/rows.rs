@@ -3,7 +3,9 @@
 //! Bytes are whole before a row names them and stay while it does. So where they are not there
 //! after the row was read, and the row still says the same then, they are missing.
 
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::{io, pin::pin};
+
+use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use md5::{Digest, Md5};
 use plinth_db::{DbError, Queries as _, Row};
@@ -24,6 +26,8 @@ use crate::{
 const PAGE: i64 = 500;
 /// Blobs that are looked for at once.
 const AT_ONCE: usize = 8;
+/// After so many blobs in a row that cannot be read, it is the store that cannot.
+const MOST_IN_VAIN: usize = 16;
 
 /// A row, and what must be true of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,16 +141,19 @@ impl Check<'_> {
         let judged = stream::iter(claims.to_vec()).map(|claim| {
             let blobs = blobs.clone();
             async move {
-                let verdict = judge(&blobs, &claim, reads).await?;
-                Ok::<_, CheckError>((claim, verdict))
+                let verdict = judge(&blobs, &claim, reads).await;
+                (claim, verdict)
             }
         });
-        let judged: Vec<_> = judged.buffered(AT_ONCE).try_collect().await?;
-        for (claim, verdict) in judged {
+        let mut judged = pin!(judged.buffered(AT_ONCE));
+        while let Some((claim, verdict)) = judged.next().await {
             match verdict {
-                Verdict::True => {}
-                Verdict::Unverified => self.summary.unverified += 1,
-                Verdict::False(_) => self.look_again(&claim).await?,
+                Ok(Verdict::True) => self.in_vain = 0,
+                Ok(Verdict::Unverified) => {
+                    self.in_vain = 0;
+                    self.summary.unverified += 1;
+                }
+                Ok(Verdict::False(_)) | Err(_) => self.look_again(&claim).await?,
             }
         }
         self.tell_progress().await
@@ -161,14 +168,28 @@ impl Check<'_> {
             return Ok(());
         };
         let reads = self.how.verifies_digests;
-        if let Verdict::False(finding) = judge(&self.blobs, now, reads).await? {
-            self.tell(&finding).await?;
+        match judge(&self.blobs, now, reads).await {
+            Ok(verdict) => {
+                self.in_vain = 0;
+                if let Verdict::False(finding) = verdict {
+                    self.tell(&finding).await?;
+                }
+            }
+            Err(error) => {
+                let (named, reason) = (now.named.clone(), error.to_string());
+                self.tell(&Finding::Unreadable { named, reason }).await?;
+                self.in_vain += 1;
+                if self.in_vain >= MOST_IN_VAIN {
+                    return Err(CheckError::Store(error));
+                }
+            }
         }
         Ok(())
     }
 }
 
-async fn judge(blobs: &Blobs, claim: &Claim, reads: bool) -> Result<Verdict, CheckError> {
+/// Fails where the store does.
+async fn judge(blobs: &Blobs, claim: &Claim, reads: bool) -> io::Result<Verdict> {
     let named = || claim.named.clone();
     let version = claim.named.version.as_deref().and_then(Version::parse);
     let Some(version) = version else {
@@ -208,13 +229,13 @@ fn is_digest(etag: &str) -> bool {
 }
 
 /// Reads a whole blob, piece by piece.
-async fn digest(blobs: &Blobs, version: &Version, size: u64) -> Result<Option<String>, CheckError> {
+async fn digest(blobs: &Blobs, version: &Version, size: u64) -> io::Result<Option<String>> {
     let Some(mut body) = blobs.read(version, 0..size).await? else {
         return Ok(None);
     };
     let mut md5 = Md5::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(std::io::Error::other)?;
+        let frame = frame.map_err(io::Error::other)?;
         if let Some(bytes) = frame.data_ref() {
             md5.update(bytes);
         }

@@ -191,7 +191,7 @@ pub(crate) async fn copy_object(
 async fn copy_blob(context: &Context, from: &Version) -> Result<Version, StorageError> {
     let version = Version::generate();
     let db = &context.project.db;
-    announce(db, &version).await?;
+    announce(db, &context.blobs, &version).await?;
     match context.blobs.copy(from, &version).await {
         Ok(true) => Ok(version),
         Ok(false) => {

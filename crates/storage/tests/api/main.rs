@@ -19,6 +19,7 @@ mod policies;
 mod properties;
 mod ranges;
 mod relocation;
+mod seeds;
 mod signed_downloads;
 mod signed_uploads;
 mod support;

@@ -8,9 +8,7 @@ mod upload;
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::upload::json_text;
+use super::file_options::{FileOptions, with_file_options};
 use super::upload_body::type_by_name;
 use super::{Files, StorageError, UploadedFile, path};
 use crate::call_options::{CallOptions, with_call_options};
@@ -48,10 +46,7 @@ pub struct ResumableUploadRequest {
     files: Files,
     path: String,
     source: Arc<dyn ReadAt>,
-    is_upsert: bool,
-    content_type: Option<String>,
-    cache_seconds: u64,
-    metadata: Result<Option<String>, StorageError>,
+    about: FileOptions,
     chunk_bytes: usize,
     progress: Option<Arc<dyn Progress>>,
     resume: Option<ResumeToken>,
@@ -60,6 +55,7 @@ pub struct ResumableUploadRequest {
 }
 
 with_call_options!(ResumableUploadRequest);
+with_file_options!(ResumableUploadRequest);
 
 impl ResumableUploadRequest {
     pub(super) fn new(files: &Files, path: &str, source: impl ReadAt) -> Self {
@@ -67,41 +63,13 @@ impl ResumableUploadRequest {
             files: files.clone(),
             path: path::clean(path),
             source: Arc::new(source),
-            is_upsert: false,
-            content_type: None,
-            cache_seconds: 3600,
-            metadata: Ok(None),
+            about: FileOptions::default(),
             chunk_bytes: CHUNK_BYTES,
             progress: None,
             resume: None,
             signature: None,
             options: CallOptions::default(),
         }
-    }
-
-    /// What it is. Unless this says otherwise, that is told by the end of the file's name, or of
-    /// the path.
-    pub fn content_type(mut self, kind: impl Into<String>) -> Self {
-        self.content_type = Some(kind.into());
-        self
-    }
-
-    /// For how many seconds those who fetch it may keep it; 3600 unless this says otherwise.
-    pub fn cache_control(mut self, seconds: u64) -> Self {
-        self.cache_seconds = seconds;
-        self
-    }
-
-    /// Whether a file that is there is replaced.
-    pub fn upsert(mut self, is_upsert: bool) -> Self {
-        self.is_upsert = is_upsert;
-        self
-    }
-
-    /// What to keep about the file, an object.
-    pub fn metadata(mut self, metadata: &impl Serialize) -> Self {
-        self.metadata = json_text(metadata).map(Some);
-        self
     }
 
     /// How much is sent in one request, and kept in memory meanwhile. Some servers take nothing
@@ -140,7 +108,13 @@ impl ResumableUploadRequest {
         // Paths that no other request could name are refused here, too.
         path::object(&self.files.bucket, &self.path)?;
         let length = self.source.length().await.map_err(unreadable_source)?;
-        let metadata = self.metadata?;
+        let FileOptions {
+            is_upsert,
+            content_type,
+            cache_seconds,
+            metadata,
+        } = self.about;
+        let metadata = metadata?;
         let by_name = || {
             self.source
                 .content_type()
@@ -149,7 +123,7 @@ impl ResumableUploadRequest {
         let protocol = Protocol {
             context: self.files.context.clone(),
             signature: self.signature,
-            is_upsert: self.is_upsert,
+            is_upsert,
             options: self.options,
         };
         let mut upload = ResumableUpload {
@@ -170,8 +144,8 @@ impl ResumableUploadRequest {
                 upload.look().await?;
             }
             None => {
-                let content_type = self.content_type.unwrap_or_else(|| by_name().to_owned());
-                let seconds = self.cache_seconds.to_string();
+                let content_type = content_type.unwrap_or_else(|| by_name().to_owned());
+                let seconds = cache_seconds.to_string();
                 let mut about = vec![
                     ("bucketName", self.files.bucket.as_str()),
                     ("objectName", &self.path),

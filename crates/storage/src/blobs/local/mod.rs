@@ -73,8 +73,17 @@ impl LocalBlobs {
     }
 
     pub(super) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
+        self.link(self.path(from), to).await
+    }
+
+    pub(super) async fn import(&self, from: &Self, version: &Version) -> io::Result<bool> {
+        self.link(from.path(version), version).await
+    }
+
+    /// Bytes never change, so a blob may be another name of them.
+    async fn link(&self, from: PathBuf, to: &Version) -> io::Result<bool> {
         let (temporary, syncs) = (self.temporary(to), self.0.syncs);
-        let (from, to) = (self.path(from), self.path(to));
+        let to = self.path(to);
         let copied = spawn_blocking(move || {
             make_parents(&to, syncs)?;
             match fs::hard_link(&from, &to) {

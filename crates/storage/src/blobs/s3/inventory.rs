@@ -2,7 +2,7 @@
 
 use std::{io, pin::pin, time::SystemTime};
 
-use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use object_store::{ObjectMeta, ObjectStore as _, path::Path};
 
 use super::{S3Blobs, failure, unfinished::Notes};
@@ -22,13 +22,7 @@ impl S3Blobs {
         let prefix = Path::from(format!("{}/blobs", self.0.prefix));
         let whole = self.client().list(Some(&prefix)).map_err(failure);
         let whole = whole.try_filter_map(async |meta| Ok(whole_blob(&meta)));
-        let blobs = self.clone();
-        let unfinished = stream::once(async move { blobs.all_notes().await })
-            .map_ok(|all| {
-                let noted = |(version, notes)| Ok(noted_blob(Version::from(version), &notes));
-                stream::iter(all.into_iter().map(noted))
-            })
-            .try_flatten();
+        let unfinished = self.all_notes().map_ok(|notes| noted_blob(&notes));
         whole.chain(unfinished)
     }
 
@@ -63,9 +57,9 @@ fn whole_blob(meta: &ObjectMeta) -> Option<Stored> {
 }
 
 /// How many bytes a single request has brought so far, the store does not tell.
-fn noted_blob(version: Version, notes: &Notes) -> Stored {
+fn noted_blob(notes: &Notes) -> Stored {
     Stored {
-        version,
+        version: notes.version,
         place: match notes.offset {
             Some(_) => Place::Growing,
             None => Place::Unfinished,

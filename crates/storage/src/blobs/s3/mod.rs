@@ -14,6 +14,7 @@ mod connect;
 mod failure;
 mod growing;
 mod inventory;
+mod note;
 mod parts;
 mod remove;
 mod unfinished;
@@ -115,13 +116,22 @@ impl S3Blobs {
 
     /// The store copies by itself what is not too long for that.
     pub(super) async fn copy(&self, from: &Version, to: &Version) -> io::Result<bool> {
-        let Some(size) = self.size(from).await? else {
+        self.copy_from(self, from, to).await
+    }
+
+    pub(super) async fn import(&self, from: &Self, version: &Version) -> io::Result<bool> {
+        self.copy_from(from, version, version).await
+    }
+
+    async fn copy_from(&self, other: &Self, from: &Version, to: &Version) -> io::Result<bool> {
+        let Some(size) = other.size(from).await? else {
             return Ok(false);
         };
+        let source = other.path(from);
         if size > self.0.longest_copy {
-            return Ok(self.join(&[*from], to, size).await?.is_some());
+            return Ok(self.join_objects(&[source], to, size).await?.is_some());
         }
-        match self.client().copy(&self.path(from), &self.path(to)).await {
+        match self.client().copy(&source, &self.path(to)).await {
             Ok(()) => Ok(true),
             Err(Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(failure(error)),
@@ -135,9 +145,19 @@ impl S3Blobs {
         to: &Version,
         size: u64,
     ) -> io::Result<Option<u64>> {
+        let parts: Vec<_> = parts.iter().map(|part| self.path(part)).collect();
+        self.join_objects(&parts, to, size).await
+    }
+
+    async fn join_objects(
+        &self,
+        parts: &[Path],
+        to: &Version,
+        size: u64,
+    ) -> io::Result<Option<u64>> {
         let mut whole = self.create(to, size);
         for part in parts {
-            let found = match self.client().get(&self.path(part)).await {
+            let found = match self.client().get(part).await {
                 Ok(found) => found,
                 Err(Error::NotFound { .. }) => return Ok(None),
                 Err(error) => return Err(failure(error)),

@@ -1,6 +1,6 @@
 //! Blobs that go, many at a time.
 
-use std::{collections::HashSet, io};
+use std::{collections::HashSet, io, pin::pin};
 
 use futures_util::{StreamExt as _, stream};
 use object_store::{ObjectStore as _, path::Path};
@@ -44,11 +44,13 @@ impl S3Blobs {
         let Some(first) = versions.first() else {
             return Ok(());
         };
-        let noted = self.all_notes().await.map_err(|error| (*first, error))?;
-        for version in versions {
-            if noted.contains_key(&version.uuid()) {
-                let forgotten = self.forget(version, None).await;
-                forgotten.map_err(|error| (*version, error))?;
+        let wanted: HashSet<&Version> = versions.iter().collect();
+        let mut notes = pin!(self.all_notes());
+        while let Some(notes) = notes.next().await {
+            let version = notes.map_err(|error| (*first, error))?.version;
+            if wanted.contains(&version) {
+                let forgotten = self.forget(&version, None).await;
+                forgotten.map_err(|error| (version, error))?;
             }
         }
         Ok(())

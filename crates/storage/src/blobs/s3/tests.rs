@@ -67,7 +67,7 @@ impl Stage {
         // Whoever was dropped cleans up behind itself.
         self.blobs.0.tasks.close();
         self.blobs.0.tasks.wait().await;
-        let notes = self.blobs.all_notes().await.expect("a list");
+        let notes: Vec<_> = self.blobs.all_notes().try_collect().await.expect("a list");
         (notes.len(), self.server.unfinished_parts())
     }
 }
@@ -187,7 +187,8 @@ async fn whoever_leaves_half_way_leaves_nothing() {
     let version = Version::generate();
     let mut writer = stage.blobs.create(&version, 1 << 30);
     writer.write(noise(2 * PART)).await.expect("taken");
-    assert_eq!(stage.blobs.all_notes().await.expect("a list").len(), 1);
+    let notes: Vec<_> = stage.blobs.all_notes().try_collect().await.expect("a list");
+    assert_eq!(notes.len(), 1);
 
     drop(writer);
 

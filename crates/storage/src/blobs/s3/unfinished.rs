@@ -1,14 +1,15 @@
 //! What is on its way, or was left behind: notes beside the blobs.
 
 use std::{
-    collections::BTreeMap,
     io,
+    pin::pin,
     time::{Duration, SystemTime},
 };
 
-use futures_util::TryStreamExt as _;
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use object_store::{
-    Error, ObjectStore as _, ObjectStoreExt as _, multipart::MultipartStore as _, path::Path,
+    Error, ObjectMeta, ObjectStore as _, ObjectStoreExt as _, multipart::MultipartStore as _,
+    path::Path,
 };
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -26,13 +27,33 @@ const ABORTS: [Duration; 4] = [
     Duration::from_secs(1),
 ];
 
-/// All notes on one blob.
+/// The notes on one blob.
 pub(super) struct Notes {
+    pub(super) version: Version,
     /// How far it has come; `None` for one that arrives in a single request.
     pub(super) offset: Option<u64>,
     /// When something was last noted.
     pub(super) modified: SystemTime,
     paths: Vec<Path>,
+}
+
+impl Notes {
+    /// One of them; `None` for what somebody else has put there.
+    fn read(note: ObjectMeta) -> Option<Self> {
+        let (version, offset) = read_path(&note.location)?;
+        Some(Self {
+            version,
+            offset,
+            modified: SystemTime::from(note.last_modified),
+            paths: vec![note.location],
+        })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.offset = self.offset.max(other.offset);
+        self.modified = self.modified.max(other.modified);
+        self.paths.extend(other.paths);
+    }
 }
 
 impl S3Blobs {
@@ -74,36 +95,57 @@ impl S3Blobs {
     /// Lets go what arrived in a single request that cannot be under way any more, and what a blob
     /// left behind that is whole since long ago. Blobs that grow have a time of their own.
     pub(in crate::blobs) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
-        for (version, notes) in self.all_notes().await? {
-            let version = Version::from(version);
-            let is_old = notes.modified.elapsed().is_ok_and(|elapsed| elapsed > age);
-            if is_old && (notes.offset.is_none() || self.size(&version).await?.is_some()) {
+        let is_old = |notes: &Notes| notes.modified.elapsed().is_ok_and(|elapsed| elapsed > age);
+        let mut all = pin!(self.all_notes());
+        while let Some(notes) = all.try_next().await? {
+            if !is_old(&notes) {
+                continue;
+            }
+            // A store need not have listed all of them together.
+            let Some(notes) = self.notes_on(&notes.version).await? else {
+                continue;
+            };
+            let is_left = notes.offset.is_none() || self.size(&notes.version).await?.is_some();
+            if is_left && is_old(&notes) {
                 for path in &notes.paths {
-                    self.forget_note(&version, path, None).await?;
+                    self.forget_note(&notes.version, path, None).await?;
                 }
             }
         }
         Ok(())
     }
 
-    /// The notes on all blobs that have any. Few do.
-    pub(super) async fn all_notes(&self) -> io::Result<BTreeMap<Uuid, Notes>> {
+    /// The notes on all blobs that have any, blob after blob: stores list names in their order. From
+    /// one that does not, a blob may come more than once, each time with some of its notes.
+    pub(super) fn all_notes(&self) -> impl Stream<Item = io::Result<Notes>> + Send + use<> {
         let prefix = Path::from(format!("{}/unfinished", self.0.prefix));
-        let mut noted = self.client().list(Some(&prefix));
-        let mut all = BTreeMap::new();
+        let noted = self.client().list(Some(&prefix)).map_err(failure);
+        let noted = noted.try_filter_map(async |note| Ok(Notes::read(note)));
+        let noted = noted.fuse().boxed();
+        stream::try_unfold((noted, None::<Notes>), async |(mut noted, mut begun)| {
+            while let Some(next) = noted.try_next().await? {
+                match &mut begun {
+                    Some(notes) if notes.version == next.version => notes.add(next),
+                    _ => {
+                        if let Some(all) = begun.replace(next) {
+                            return Ok(Some((all, (noted, begun))));
+                        }
+                    }
+                }
+            }
+            Ok(begun.map(|last| (last, (noted, None))))
+        })
+    }
+
+    async fn notes_on(&self, version: &Version) -> io::Result<Option<Notes>> {
+        let mut noted = self.client().list(Some(&self.notes(version)));
+        let mut all: Option<Notes> = None;
         while let Some(note) = noted.try_next().await.map_err(failure)? {
-            let Some((version, offset)) = read_path(&note.location) else {
-                continue;
-            };
-            let modified = SystemTime::from(note.last_modified);
-            let notes = all.entry(version.uuid()).or_insert_with(|| Notes {
-                offset: None,
-                modified,
-                paths: Vec::new(),
-            });
-            notes.offset = notes.offset.max(offset);
-            notes.modified = notes.modified.max(modified);
-            notes.paths.push(note.location);
+            match (&mut all, Notes::read(note)) {
+                (Some(all), Some(next)) => all.add(next),
+                (None, next) => all = next,
+                (Some(_), None) => {}
+            }
         }
         Ok(all)
     }

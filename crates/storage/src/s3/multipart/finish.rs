@@ -90,7 +90,7 @@ async fn join(context: &Context, parts: &[Part], size: u64) -> Result<Version, S
     let versions = versions.ok_or_else(StorageError::no_such_bytes)?;
     let whole = Version::generate();
     let db = &context.project.db;
-    announce(db, &whole).await?;
+    announce(db, &context.blobs, &whole).await?;
     let joined = context.blobs.join(&versions, &whole, size).await;
     match joined {
         Ok(Some(joined)) if joined == size => Ok(whole),

@@ -22,7 +22,7 @@ use plinth_project::{
     ProjectRef, logins, prepare_cluster,
 };
 use plinth_settings::{Loader, SettingsHandle};
-use plinth_storage::{StorageService, StudioConfig, routes};
+use plinth_storage::{SeedBucket, StorageService, StudioConfig, routes};
 use plinth_testkit::{TestDatabase, TestServer};
 use plinth_teststore::Mood;
 use plinth_token::{ApiKeyKind, KeySet, credential_hash};
@@ -243,6 +243,41 @@ impl TestApi {
         }
     }
 
+    /// From now on the store does not let go of that blob.
+    pub(crate) fn refuse_removals(&self, version: &str) {
+        match &self.store {
+            OwnStore::Local { .. } => {
+                // A folder in the place of a file.
+                let mut blobs = self.blobs().into_iter();
+                let path = blobs.find(|path| path.ends_with(version)).expect("a file");
+                fs::remove_file(&path).expect("behind its back");
+                fs::create_dir_all(path.join("inside")).expect("a folder");
+            }
+            OwnStore::S3(server) => server.switch().set_for(Method::DELETE, Mood::Unavailable),
+        }
+    }
+
+    /// From now on one blob cannot be read; others can.
+    pub(crate) fn hide_blob(&self, version: &str) {
+        match &self.store {
+            OwnStore::Local { .. } => {
+                let mut blobs = self.blobs().into_iter();
+                let path = blobs.find(|path| path.ends_with(version)).expect("a file");
+                fs::remove_file(&path).expect("behind its back");
+                lead_in_a_circle(&path);
+            }
+            OwnStore::S3(server) => server.switch().set_where(version, Mood::Unavailable),
+        }
+    }
+
+    /// From now on a part of the store cannot be listed.
+    pub(crate) fn hide_list(&self) {
+        match &self.store {
+            OwnStore::Local { .. } => lead_in_a_circle(&self.store().join("blobs").join("zz")),
+            OwnStore::S3(server) => server.switch().set_where("list-type", Mood::Unavailable),
+        }
+    }
+
     /// One round of the collector; gives how many blobs went.
     pub(crate) async fn sweep(&self) -> u64 {
         self.service.sweep(&self.project).await.expect("swept")
@@ -260,6 +295,13 @@ impl TestApi {
 
     /// What a check finds: its findings, then the summary.
     pub(crate) async fn check(&self, how: FileCheck) -> (Vec<Value>, Value) {
+        let (findings, last) = self.check_to_its_end(how).await;
+        let summary = last.get("summary").cloned();
+        (findings, summary.unwrap_or_else(|| panic!("{last}")))
+    }
+
+    /// What a check finds, then its last word, whatever that is.
+    pub(crate) async fn check_to_its_end(&self, how: FileCheck) -> (Vec<Value>, Value) {
         let mut lines = self.service.check(&self.project, how);
         let (mut findings, mut last) = (Vec::new(), Value::Null);
         while let Some(line) = lines.recv().await {
@@ -268,8 +310,7 @@ impl TestApi {
             }
             last = line;
         }
-        let summary = last.get("summary").cloned();
-        (findings, summary.unwrap_or_else(|| panic!("{last}")))
+        (findings, last)
     }
 
     /// Rows and bytes agree.
@@ -293,6 +334,12 @@ impl TestApi {
         collected.expect("searched")
     }
 
+    /// Makes a bucket as a folder describes it; gives how many files were put into it.
+    pub(crate) async fn seed(&self, bucket: &SeedBucket) -> Result<usize, String> {
+        let sown = self.service.seed(&self.project, bucket).await;
+        sown.map_err(|error| error.to_string())
+    }
+
     /// The folder of this project's bytes.
     pub(crate) fn store(&self) -> PathBuf {
         let root = self.folder().join("files");
@@ -307,6 +354,11 @@ impl TestApi {
     pub(crate) async fn finish(&self) {
         self.service.finish().await;
     }
+}
+
+/// A name that everybody, also root, fails to follow.
+fn lead_in_a_circle(path: &std::path::Path) {
+    std::os::unix::fs::symlink(path, path).expect("a link");
 }
 
 /// With logins of the project's own, as on the platform: none of them may do more than it must.
