@@ -4,10 +4,14 @@
 use std::{fs, io::Write as _, net::TcpStream, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
+use rustix::process::Signal;
 use serde_json::json;
 
 use super::storage_check::{HASTY, expect_settled, files, get, put, storage};
-use crate::support::{Answer, FileStore, Folder, Http, Instance, S3, Session, eventually, value};
+use crate::support::{
+    Answer, FileStore, Folder, Http, Instance, S3, Session, eventually, kill, postgres_processes,
+    rows, value,
+};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// More than an S3 store takes as one part.
@@ -19,7 +23,7 @@ const WAITING: &str = "select count(*) from pg_locks where not granted";
 
 /// Starts what `begin` does, with all that it would write locked, and kills the server once it waits
 /// there: everything is done but the end.
-fn kill_at_the_end(server: Instance<'_>, lock: &str, begin: impl FnOnce() + Send) {
+fn kill_at_the_end(folder: &Folder, server: Instance<'_>, lock: &str, begin: impl FnOnce() + Send) {
     let session = Session::open(server.db_url());
     session.run("begin");
     session.run(lock);
@@ -28,7 +32,20 @@ fn kill_at_the_end(server: Instance<'_>, lock: &str, begin: impl FnOnce() + Send
         eventually(PATIENCE, "a request waits", || {
             (value(server.db_url(), WAITING) != "0").then_some(())
         });
+        let waiting = "select distinct pid from pg_locks where not granted";
+        let waiting = rows(server.db_url(), waiting);
+        // Together: without the server nothing would be locked, and the request might go on.
+        kill(server.pid(), Signal::STOP);
+        for pid in waiting {
+            kill(pid.parse().expect("a process"), Signal::KILL);
+        }
         server.kill9();
+    });
+    // It recovers from the loss before it notices that it is alone.
+    eventually(PATIENCE, "PostgreSQL is gone", || {
+        postgres_processes(&folder.data_dir())
+            .is_empty()
+            .then_some(())
     });
 }
 
@@ -52,7 +69,7 @@ fn a_move_that_a_kill_cut_off_has_not_happened() {
     let server = Instance::start(&folder, HASTY);
     let http = storage(&server);
     put(&http, "a", "one");
-    kill_at_the_end(server, &locks("a"), || {
+    kill_at_the_end(&folder, server, &locks("a"), || {
         let body = json!({ "bucketId": "b", "sourceKey": "a", "destinationKey": "z" });
         expect_cut_off(http.send("POST", "/storage/v1/object/move", &body.to_string()));
     });
@@ -77,7 +94,7 @@ fn a_copy_that_a_kill_cut_off_has_not_happened_and_its_bytes_go() {
     let http = storage(&server);
     put(&http, "a", "one");
     let bytes = store.folder(&server);
-    kill_at_the_end(server, &locks("z"), || {
+    kill_at_the_end(&folder, server, &locks("z"), || {
         let body = json!({ "bucketId": "b", "sourceKey": "a", "destinationKey": "z" });
         expect_cut_off(http.send("POST", "/storage/v1/object/copy", &body.to_string()));
     });
@@ -101,7 +118,7 @@ fn a_delete_that_a_kill_cut_off_has_not_happened() {
     let server = Instance::start(&folder, HASTY);
     let http = storage(&server);
     put(&http, "a", "one");
-    kill_at_the_end(server, &locks("a"), || {
+    kill_at_the_end(&folder, server, &locks("a"), || {
         expect_cut_off(http.send("DELETE", "/storage/v1/object/b/a", ""));
     });
 
@@ -153,7 +170,7 @@ fn an_overwrite_that_a_kill_cut_off_leaves_the_old_file() {
     let http = storage(&server);
     put(&http, "a", "old");
     let bytes = store.folder(&server);
-    kill_at_the_end(server, &locks("a"), || {
+    kill_at_the_end(&folder, server, &locks("a"), || {
         expect_cut_off(http.send("PUT", "/storage/v1/object/b/a", "new"));
     });
 
@@ -251,7 +268,7 @@ fn the_end_of_a_resumable_upload_that_a_kill_cut_off_can_be_sent_again() {
     let path = begin_resumable(&http, "grown", 6);
     let first = send_piece(&http, &path, 0, "abc");
     assert_eq!(first.expect("an answer").status, 204);
-    kill_at_the_end(server, &locks("grown"), || {
+    kill_at_the_end(&folder, server, &locks("grown"), || {
         expect_cut_off(send_piece(&http, &path, 3, "def"));
     });
 
@@ -290,7 +307,7 @@ fn parts_that_a_kill_kept_from_becoming_one_can_still_become_one() {
             .expect_status(200);
     }
     let complete = format!("uploadId={id}");
-    kill_at_the_end(server, &locks("whole"), || {
+    kill_at_the_end(&folder, server, &locks("whole"), || {
         expect_cut_off(s3.send("POST", "b/whole", &complete, ""));
     });
 
