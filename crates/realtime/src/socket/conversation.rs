@@ -29,6 +29,9 @@ use crate::{
 /// How many bytes of frames may wait for the database before the client is no longer listened to.
 const PATIENCE: usize = 256 * 1024;
 
+/// The same for questions and refusals that are under way.
+const MOST_AT_WORK: usize = 256;
+
 /// The state of one socket.
 pub(crate) struct Conversation {
     pub(super) scene: Arc<Scene>,
@@ -81,7 +84,7 @@ impl Conversation {
 
     /// Whether the client may go on.
     pub(super) fn takes_more(&self) -> bool {
-        self.waiting_bytes < PATIENCE
+        self.waiting_bytes < PATIENCE && self.work.len() < MOST_AT_WORK
     }
 
     pub(super) fn has_channels(&self) -> bool {

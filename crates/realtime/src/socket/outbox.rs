@@ -50,9 +50,11 @@ impl Outbox {
         if state.end.is_some() {
             return;
         }
-        let was_empty = state.waiting.is_empty();
+        // Whoever was woken for the first message finds the others, too.
+        let mut is_news = state.waiting.is_empty();
         state.bytes += size(&message);
         if state.bytes > self.max_bytes {
+            is_news = true;
             *state = State {
                 end: Some(End::TooSlow),
                 ..State::default()
@@ -61,7 +63,7 @@ impl Outbox {
             state.waiting.push(message);
         }
         drop(state);
-        if was_empty {
+        if is_news {
             self.socket.wake();
         }
     }
@@ -114,7 +116,13 @@ fn size(message: &Message) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering::Relaxed},
+        },
+        task::{Wake, Waker},
+    };
 
     use super::*;
 
@@ -144,6 +152,29 @@ mod tests {
         assert_eq!(take(&outbox), Poll::Ready((Some(End::TooSlow), 0)));
         let mut cx = Context::from_waker(Waker::noop());
         assert_eq!(outbox.poll_overflow(&mut cx), Poll::Ready(()));
+    }
+
+    #[test]
+    fn whoever_is_busy_sending_is_woken_when_it_is_too_much() {
+        struct Count(AtomicUsize);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Relaxed);
+            }
+        }
+        let woken = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = Waker::from(woken.clone());
+        let outbox = Outbox::new(1000);
+        let mut watch = || outbox.poll_overflow(&mut Context::from_waker(&waker));
+
+        assert!(watch().is_pending());
+        outbox.push(Message::text("x".repeat(800)));
+        assert!(watch().is_pending());
+        let before = woken.0.load(Relaxed);
+        outbox.push(Message::text("x".repeat(800)));
+
+        assert_eq!(woken.0.load(Relaxed), before + 1);
+        assert!(watch().is_ready());
     }
 
     #[test]
