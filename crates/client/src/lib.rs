@@ -46,10 +46,11 @@
 //! - [`storage`]: buckets and files, in one piece, as streams, or in parts that survive a lost
 //!   connection. Feature `storage`, on by default.
 //! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
-//!   [`FileStore`] for command-line tools, cookies with `plinth-session`, or your own. There is none
-//!   for the system's keyring: the libraries for it need a desktop session and fail on servers.
+//!   [`FileStore`] for command-line tools, `KeyringStore` for the system's keyring (feature
+//!   `keyring`; Linux, macOS and Windows), cookies with `plinth-session`, or your own.
 //! - [`Http`]: requests go over reqwest, through a reqwest client of yours, or through any tower
-//!   service, such as an `axum::Router` in a test.
+//!   service, such as an `axum::Router` in a test. Feature `rustls`, on by default, or `native-tls`
+//!   says who speaks TLS; with both it is the system's library.
 //!
 //! Realtime and functions will come with their services.
 //!
@@ -64,7 +65,7 @@
 //!
 //! # In the browser
 //!
-//! Everything but [`FileStore`] and uploads of files by their path also compiles for
+//! Everything but [`FileStore`], `KeyringStore` and uploads of files by their path also compiles for
 //! `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and files pass
 //! through memory as a whole.
 
@@ -105,6 +106,11 @@ pub use session::{EXPIRY_MARGIN_MS, NotASession, Session};
 pub use storage::StorageError;
 #[cfg(not(target_arch = "wasm32"))]
 pub use store::FileStore;
+#[cfg(all(
+    feature = "keyring",
+    any(target_os = "linux", target_os = "macos", target_os = "windows")
+))]
+pub use store::KeyringStore;
 pub use store::{MemoryStore, SessionStore, StoreError};
 pub use trace_context::TraceContext;
 pub use user::{Factor, Identity, UnverifiedUser, User};

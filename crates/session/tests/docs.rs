@@ -37,6 +37,16 @@ mod client {
         Ok(())
     }
 
+    #[rustfmt::skip]
+    fn keyring() -> Done {
+        use plinth_client::KeyringStore;
+
+        let client = Client::builder("https://abc.example.co", "sb_publishable_…")
+            .session_store(KeyringStore::new("com.example.my-tool"))
+            .build()?;
+        Ok(())
+    }
+
     fn token_of_this_request() -> String {
         String::new()
     }
@@ -305,5 +315,5 @@ fn every_block_of_rust_in_the_docs_stands_here_and_compiles() {
         let is_here = here.windows(block.len()).any(|lines| lines == block);
         assert!(is_here, "not compiled:\n{}", block.join("\n"));
     }
-    assert_eq!(pages.map(|page| blocks(page).len()), [11, 5]);
+    assert_eq!(pages.map(|page| blocks(page).len()), [12, 5]);
 }

@@ -19,6 +19,14 @@ impl OverReqwest {
         let builder = builder
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT);
+        // Said aloud, because another crate of the program may have switched on both.
+        #[cfg(all(feature = "native-tls", not(target_arch = "wasm32")))]
+        let builder = builder.tls_backend_native();
+        #[cfg(all(
+            feature = "rustls",
+            not(any(feature = "native-tls", target_arch = "wasm32"))
+        ))]
+        let builder = builder.tls_backend_rustls();
         Self(builder.build().map_err(|error| said(&error)))
     }
 
@@ -160,4 +168,35 @@ fn said(error: &reqwest::Error) -> TransportError {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let message = causes.fold(what.message, |text, cause| format!("{text}: {cause}"));
     TransportError { message, ..what }
+}
+
+#[cfg(all(test, any(feature = "rustls", feature = "native-tls")))]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// The first byte of a TLS connection.
+    const HANDSHAKE: u8 = 0x16;
+
+    #[tokio::test]
+    async fn a_feature_brings_tls() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        let first_byte = async {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            connection.read_u8().await.unwrap()
+        };
+        let client = OverReqwest::new().0.unwrap();
+
+        let both = futures_util::future::join(first_byte, client.get(url).send());
+        let both = tokio::time::timeout(Duration::from_secs(10), both).await;
+
+        let (first_byte, answer) = both.expect("a connection");
+        assert_eq!(first_byte, HANDSHAKE);
+        assert!(answer.is_err());
+    }
 }

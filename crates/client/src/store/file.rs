@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::blocking::blocking;
 use super::{SessionStore, StoreError};
 use crate::runtime::BoxFuture;
 
@@ -53,20 +54,6 @@ impl SessionStore for FileStore {
             _ => Ok(()),
         }))
     }
-}
-
-/// Runs file work where it may block; where there is no runtime, here and now.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, StoreError> {
-    let done = match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => runtime
-            .spawn_blocking(work)
-            .await
-            .unwrap_or_else(|error| Err(io::Error::other(error))),
-        Err(_) => work(),
-    };
-    done.map_err(StoreError::new)
 }
 
 /// Written beside its place and moved there, so that a crash leaves the old text or the new one.

@@ -5,7 +5,14 @@
 //! way.
 
 #[cfg(not(target_arch = "wasm32"))]
+mod blocking;
+#[cfg(not(target_arch = "wasm32"))]
 mod file;
+#[cfg(all(
+    feature = "keyring",
+    any(target_os = "linux", target_os = "macos", target_os = "windows")
+))]
+mod keyring;
 mod memory;
 
 use std::sync::Arc;
@@ -13,6 +20,11 @@ use std::sync::Arc;
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 #[cfg(not(target_arch = "wasm32"))]
 pub use file::FileStore;
+#[cfg(all(
+    feature = "keyring",
+    any(target_os = "linux", target_os = "macos", target_os = "windows")
+))]
+pub use keyring::KeyringStore;
 pub use memory::MemoryStore;
 
 /// Keeps texts by key. Implement it to keep sessions in a place of your own.

@@ -1,0 +1,21 @@
+//! Work that waits for the system, away from the threads that must not wait.
+
+use super::StoreError;
+
+/// Runs work where it may block; where there is no runtime, here and now.
+pub(super) async fn blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, StoreError>
+where
+    T: Send + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + Send + 'static,
+{
+    let done = match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => runtime
+            .spawn_blocking(work)
+            .await
+            .map_err(StoreError::new)?,
+        Err(_) => work(),
+    };
+    done.map_err(StoreError::new)
+}
