@@ -1,43 +1,74 @@
 //! What a test's code says in traces.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    cell::RefCell,
+    io::{self, Write},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    thread,
+    time::Duration,
+};
 
-use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::{
+    Layer as _,
+    filter::dynamic_filter_fn,
+    fmt::{self, MakeWriter, format::FmtSpan},
+    layer::SubscriberExt as _,
+};
 
 /// How short a piece of a secret may be before it could be any word.
 const FRAGMENT: usize = 8;
+
+thread_local! {
+    /// Whoever listens on this thread.
+    static LISTENER: RefCell<Option<Heard>> = const { RefCell::new(None) };
+}
 
 /// Everything that is traced on this thread, at every level, from when this is made until it is
 /// dropped. Tasks count where they run on the same thread, as in a plain `#[tokio::test]`.
 #[must_use = "nothing is heard after it is dropped"]
 pub struct Traces {
     heard: Heard,
-    _guard: DefaultGuard,
 }
 
 impl Traces {
     /// Listens from now on.
     pub fn listen() -> Self {
+        install();
         let heard = Heard::default();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_span_events(FmtSpan::FULL)
-            .with_ansi(false)
-            .with_writer(heard.clone())
-            .finish();
-        Self {
-            heard,
-            _guard: tracing::subscriber::set_default(subscriber),
-        }
+        LISTENER.set(Some(heard.clone()));
+        Self { heard }
     }
 
     /// All of it, as a log would show it.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.heard.bytes()).into_owned()
     }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        LISTENER.set(None);
+    }
+}
+
+/// One subscriber for the whole process, which passes on to whoever listens. A subscriber of one
+/// thread would not do: a place in the code that another thread passes for the first time just
+/// when it is made would be taken for one that nobody listens to, for good.
+fn install() {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        let someone_listens = || LISTENER.with_borrow(Option::is_some);
+        let layer = fmt::layer()
+            .with_span_events(FmtSpan::FULL)
+            .with_ansi(false)
+            .with_writer(ToListener)
+            .with_filter(dynamic_filter_fn(move |_, _| someone_listens()));
+        let subscriber = tracing_subscriber::registry().with(layer);
+        tracing::subscriber::set_global_default(subscriber).expect("no other subscriber is global");
+        // Those who were just being passed are asked again.
+        thread::sleep(Duration::from_millis(50));
+        tracing::callsite::rebuild_interest_cache();
+    });
 }
 
 /// Fails if a text has so much as a piece of one of these secrets.
@@ -75,11 +106,14 @@ impl Write for Heard {
     }
 }
 
-impl<'a> MakeWriter<'a> for Heard {
-    type Writer = Self;
+/// Writes where somebody listens on the thread.
+struct ToListener;
 
-    fn make_writer(&'a self) -> Self {
-        self.clone()
+impl<'a> MakeWriter<'a> for ToListener {
+    type Writer = Heard;
+
+    fn make_writer(&'a self) -> Heard {
+        LISTENER.with_borrow(Clone::clone).unwrap_or_default()
     }
 }
 
@@ -98,6 +132,9 @@ mod tests {
         for part in ["around", "in the span", "in a field", "in the text"] {
             assert!(text.contains(part), "{part} in {text}");
         }
+        drop(traces);
+        tracing::info!("to nobody");
+        assert_eq!(Traces::listen().text(), "");
     }
 
     #[test]
