@@ -165,7 +165,7 @@ mod tests {
         let woken = Arc::new(Count(AtomicUsize::new(0)));
         let waker = Waker::from(woken.clone());
         let outbox = Outbox::new(1000);
-        let mut watch = || outbox.poll_overflow(&mut Context::from_waker(&waker));
+        let watch = || outbox.poll_overflow(&mut Context::from_waker(&waker));
 
         assert!(watch().is_pending());
         outbox.push(Message::text("x".repeat(800)));
