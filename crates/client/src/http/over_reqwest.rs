@@ -160,7 +160,7 @@ async fn read(response: reqwest::Response, max_bytes: usize) -> Result<Bytes, Tr
 /// What went wrong, with its causes and without the URL.
 fn said(error: &reqwest::Error) -> TransportError {
     // A connection that cannot be made in time is a broken network: nothing was sent.
-    let what = match (error.is_connect(), error.is_timeout()) {
+    let what = match (failed_to_connect(error), error.is_timeout()) {
         (true, _) => TransportError::new("cannot connect"),
         (false, true) => TransportError::timed_out(),
         (false, false) => TransportError::new("the request failed"),
@@ -168,6 +168,17 @@ fn said(error: &reqwest::Error) -> TransportError {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let message = causes.fold(what.message, |text, cause| format!("{text}: {cause}"));
     TransportError { message, ..what }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn failed_to_connect(error: &reqwest::Error) -> bool {
+    error.is_connect()
+}
+
+/// Browsers do not tell.
+#[cfg(target_arch = "wasm32")]
+fn failed_to_connect(_: &reqwest::Error) -> bool {
+    false
 }
 
 #[cfg(all(test, any(feature = "rustls", feature = "native-tls")))]
