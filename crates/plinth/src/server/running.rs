@@ -129,6 +129,11 @@ async fn serve(
     entrance
         .folder
         .write_running(&Running::this(api_url, control_socket))?;
+    // Asked before anybody is served: from then on the database may go away, and the server stays.
+    let status = match entrance.form {
+        Form::Development => Some(platform.status(&ProjectName::Default).await?),
+        Form::Production => None,
+    };
     // Last: whoever finds the edge healthy finds everything else, too.
     let served = Served {
         platform: &platform,
@@ -140,14 +145,9 @@ async fn serve(
         logs,
     };
     serving.open_edge(ports.api, entrance.gateway.clone(), served)?;
-    match entrance.form {
-        Form::Development => {
-            banner::print(
-                &platform.status(&ProjectName::Default).await?,
-                began.elapsed(),
-            );
-        }
-        Form::Production => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
+    match status {
+        Some(status) => banner::print(&status, began.elapsed()),
+        None => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
     }
 
     end.next().await;
