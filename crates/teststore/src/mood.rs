@@ -41,6 +41,8 @@ struct Rule {
     method: Option<Method>,
     /// Only requests whose path or query has this in it suffer.
     part: Option<String>,
+    /// Only requests that remove something suffer.
+    only_removals: bool,
     /// How many requests still suffer.
     left: Option<u64>,
 }
@@ -68,6 +70,15 @@ impl Switch {
         self.change(Rule {
             mood,
             part: Some(part.to_owned()),
+            ..Rule::default()
+        });
+    }
+
+    /// Requests that remove one thing or many from now on; others are well.
+    pub fn set_for_removals(&self, mood: Mood) {
+        self.change(Rule {
+            mood,
+            only_removals: true,
             ..Rule::default()
         });
     }
@@ -109,7 +120,7 @@ impl Switch {
             .as_ref()
             .is_some_and(|method| method != request.method());
         let is_elsewhere = rule.part.as_ref().is_some_and(|part| !uri.contains(part));
-        if is_other || is_elsewhere {
+        if is_other || is_elsewhere || (rule.only_removals && !is_removal(request)) {
             return Mood::Good;
         }
         match &mut rule.left {
@@ -121,6 +132,15 @@ impl Switch {
             None => rule.mood,
         }
     }
+}
+
+/// Several at once are posted.
+fn is_removal(request: &Request<Body>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    let is_bulk = query
+        .split('&')
+        .any(|pair| pair.trim_end_matches('=') == "delete");
+    request.method() == Method::DELETE || (request.method() == Method::POST && is_bulk)
 }
 
 pub(crate) fn unavailable() -> Response {

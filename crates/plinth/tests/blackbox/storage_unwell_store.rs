@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use http::Method;
 use plinth_teststore::Mood;
 use serde_json::json;
 
@@ -115,7 +114,7 @@ fn a_server_killed_while_the_store_hangs_in_a_removal_removes_later() {
     put(&http, "kept", "kept");
     put(&http, "gone", "gone");
     let before = switch.requests();
-    switch.set_for(Method::DELETE, Mood::Silent);
+    switch.set_for_removals(Mood::Silent);
     http.send("DELETE", "/storage/v1/object/b/gone", "")
         .expect("an answer")
         .expect_status(200);

@@ -253,7 +253,7 @@ impl TestApi {
                 fs::remove_file(&path).expect("behind its back");
                 fs::create_dir_all(path.join("inside")).expect("a folder");
             }
-            OwnStore::S3(server) => server.switch().set_for(Method::DELETE, Mood::Unavailable),
+            OwnStore::S3(server) => server.switch().set_for_removals(Mood::Unavailable),
         }
     }
 
