@@ -57,9 +57,13 @@ fn locks(name: &str) -> String {
     )
 }
 
-/// The request finds nobody any more who would answer.
+/// The request finds nobody any more who would answer, or is told that the database is gone: the
+/// threads of a process do not stop all at the same moment.
 fn expect_cut_off(answer: std::io::Result<Answer>) {
-    assert!(answer.is_err(), "{answer:?}");
+    assert!(
+        answer.as_ref().map_or(true, |answer| answer.status == 544),
+        "{answer:?}"
+    );
 }
 
 #[test]
