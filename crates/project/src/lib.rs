@@ -12,6 +12,7 @@ mod cors;
 mod database;
 mod extract;
 mod file_keeper;
+mod functions;
 mod keys;
 pub mod logins;
 mod not_served;
@@ -36,6 +37,9 @@ pub use database::{
 };
 pub use extract::MaybeCaller;
 pub use file_keeper::{FileCheck, FileKeeper};
+pub use functions::{
+    BadSource, DeployedFunction, FunctionRunner, FunctionShelf, FunctionSource, UnpackError,
+};
 pub use keys::{ApiKey, ProjectKeys, S3Keys, S3Pair, url_signing_keys};
 pub use logins::{LoginKind, Logins};
 pub use not_served::NotServed;
