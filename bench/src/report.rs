@@ -121,6 +121,8 @@ impl Unit {
 pub(crate) enum Goal {
     /// Our number, in its unit.
     AtMost(f64),
+    /// The same, from below.
+    AtLeast(f64),
     /// Our number divided by the peer's.
     RatioAtLeast(f64),
     /// The same, the other way round.
@@ -135,6 +137,7 @@ impl Goal {
     fn is_met(self, ours: &Summary, ratio: &Summary) -> bool {
         match self {
             Goal::AtMost(most) => ours.median <= most,
+            Goal::AtLeast(least) => ours.median >= least,
             Goal::RatioAtLeast(least) => ratio.median >= least,
             Goal::RatioAtMost(most) => ratio.median <= most,
             Goal::AtLeastOrRatio {
@@ -148,6 +151,7 @@ impl Goal {
     fn show(self, unit: Unit) -> String {
         match self {
             Goal::AtMost(most) => format!("≤ {}", unit.show(most)),
+            Goal::AtLeast(least) => format!("≥ {}", unit.show(least)),
             Goal::RatioAtLeast(least) if least > 1.0 => format!("≥ {least:.0} × the peer"),
             Goal::RatioAtLeast(least) => format!("≥ {:.0} % of the peer", least * 100.0),
             Goal::RatioAtMost(most) => format!("≤ {most:.1} × the peer"),
@@ -296,6 +300,8 @@ mod tests {
     fn a_limit_is_met_up_to_and_including_itself() {
         assert!(measure(6.0, 1.0, Goal::AtMost(6.0)).passed);
         assert!(!measure(6.1, 1.0, Goal::AtMost(6.0)).passed);
+        assert!(measure(6.0, 1.0, Goal::AtLeast(6.0)).passed);
+        assert!(!measure(5.9, 1.0, Goal::AtLeast(6.0)).passed);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Just enough of a websocket's client: frames whose bytes are made beforehand, and a reader that
 //! counts what arrives.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use tokio::{
@@ -12,8 +12,21 @@ use tokio::{
 const TEXT: u8 = 0x81;
 const BINARY: u8 = 0x82;
 
+/// Clients say every so often that they are there.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(25);
+
 /// Opens a socket and joins the topic.
 pub(crate) async fn join(port: u16, key: &str, topic: &str) -> anyhow::Result<TcpStream> {
+    join_with(port, key, topic, r#"{"config":{}}"#).await
+}
+
+/// The same, with wishes.
+pub(crate) async fn join_with(
+    port: u16,
+    key: &str,
+    topic: &str,
+    wishes: &str,
+) -> anyhow::Result<TcpStream> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
     stream.set_nodelay(true)?;
     let request = format!(
@@ -31,7 +44,7 @@ pub(crate) async fn join(port: u16, key: &str, topic: &str) -> anyhow::Result<Tc
         "no socket: {}",
         String::from_utf8_lossy(&head)
     );
-    let join = format!(r#"["1","1","{topic}","phx_join",{{"config":{{}}}}]"#);
+    let join = format!(r#"["1","1","{topic}","phx_join",{wishes}]"#);
     stream.write_all(&frame(TEXT, join.as_bytes())).await?;
     let reply = read_frame(&mut stream).await.context("the join")?;
     ensure!(
@@ -72,7 +85,8 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-async fn read_frame(stream: &mut TcpStream) -> anyhow::Result<Vec<u8>> {
+/// The next frame's payload.
+pub(crate) async fn read_frame(stream: &mut TcpStream) -> anyhow::Result<Vec<u8>> {
     let mut head = [0; 2];
     stream.read_exact(&mut head).await?;
     let length = match head[1] {

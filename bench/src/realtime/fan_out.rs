@@ -18,6 +18,8 @@ use tokio::{
     sync::Notify,
 };
 
+use tokio_util::task::AbortOnDropHandle;
+
 use super::{TOPIC, client};
 
 /// A message of everyday size.
@@ -59,7 +61,7 @@ impl FanOut {
         let sender = runtime.block_on(async {
             for _ in 0..listeners {
                 let stream = connect(port, key).await?;
-                tokio::spawn(listen(stream, seen.clone()));
+                tokio::spawn(listen(stream, seen.clone(), key.is_some()));
             }
             connect(port, key).await
         })?;
@@ -150,9 +152,20 @@ async fn connect(port: u16, key: Option<&str>) -> anyhow::Result<TcpStream> {
     }
 }
 
-async fn listen(mut stream: TcpStream, seen: Arc<Seen>) {
+async fn listen(stream: TcpStream, seen: Arc<Seen>, has_heartbeat: bool) {
     let mut buffer = vec![0; 16 * 1024];
     let mut filled = 0;
+    let (mut stream, mut back) = stream.into_split();
+    let _heart = has_heartbeat.then(|| {
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(client::HEARTBEAT).await;
+                if back.write_all(&client::heartbeat()).await.is_err() {
+                    return;
+                }
+            }
+        }))
+    });
     while let Ok(read @ 1..) = stream.read(&mut buffer[filled..]).await {
         filled += read;
         let now = seen.begun.elapsed().as_nanos();
@@ -164,8 +177,8 @@ async fn listen(mut stream: TcpStream, seen: Arc<Seen>) {
             .unwrap_or_else(PoisonError::into_inner);
         while let Some((payload, after)) = client::split(rest) {
             rest = after;
-            count += 1;
             if let Some(sent_at) = sent_at(payload) {
+                count += 1;
                 let nanoseconds = u64::try_from(now.saturating_sub(sent_at)).unwrap_or(u64::MAX);
                 // A histogram that grows by itself takes everything.
                 _ = latencies.record(nanoseconds);

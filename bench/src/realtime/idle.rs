@@ -8,8 +8,6 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Builder, task::Join
 use super::{TOPIC, client};
 use crate::{cpu::CpuTime, processes};
 
-/// Clients say every so often that they are there.
-const HEARTBEAT: Duration = Duration::from_secs(25);
 /// How long the processor is watched.
 const WATCHED: Duration = Duration::from_secs(25);
 /// Sockets that are opened at the same time.
@@ -64,7 +62,7 @@ async fn load<T>(pid: u32, work: impl Future<Output = T>) -> anyhow::Result<f64>
 async fn stay(sockets: &mut [TcpStream], duration: Duration) -> anyhow::Result<()> {
     let frame = client::heartbeat();
     let begun = Instant::now();
-    let per_second = sockets.len() as f64 / HEARTBEAT.min(duration).as_secs_f64();
+    let per_second = sockets.len() as f64 / client::HEARTBEAT.min(duration).as_secs_f64();
     let mut buffer = [0; 1024];
     let mut sent = 0;
     while begun.elapsed() < duration {

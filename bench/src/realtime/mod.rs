@@ -1,13 +1,15 @@
-//! The realtime service over real sockets: what ten thousand idle ones cost, and how fast one sender
-//! reaches a thousand.
+//! The realtime service over real sockets: what ten thousand idle ones cost, how fast one sender
+//! reaches a thousand, and how fast changes of rows reach those who may see them.
 //!
 //! The peer of the fan-out is a bare program on the same machine that writes the same bytes to as
-//! many sockets and does nothing else. The load generator shares the two processors with them.
+//! many sockets and does nothing else; that of row changes are the same inserts while nobody
+//! listens. The load generator shares the two processors with them.
 
 mod bare;
 mod client;
 mod fan_out;
 mod idle;
+mod rows;
 
 use crate::{
     machine::Machine,
@@ -15,7 +17,11 @@ use crate::{
     start::program::{self, Installation},
 };
 
-use self::{bare::Bare, fan_out::FanOut};
+use self::{
+    bare::Bare,
+    fan_out::FanOut,
+    rows::{Listening, Place, Rows},
+};
 
 /// The topic of everything here.
 const TOPIC: &str = "realtime:bench";
@@ -23,9 +29,13 @@ const MOST_IDLE_MEMORY: f64 = 250.0;
 /// Seconds of processor time in a hundred.
 const MOST_IDLE_LOAD: f64 = 2.0;
 const LEAST_DELIVERED: f64 = 150_000.0;
-/// Where the machine is slower: a part of what the bare program delivers.
-const OF_BARE: f64 = 0.5;
 const LONGEST_P95: f64 = 30.0;
+/// Changes per second at which their latency is measured.
+const CHANGES_RATE: f64 = 200.0;
+const LEAST_FILTERED: f64 = 1_000.0;
+const LONGEST_FILTERED_P95: f64 = 20.0;
+const LEAST_UNFILTERED: f64 = 200.0;
+const LONGEST_UNFILTERED_P95: f64 = 250.0;
 
 /// Command line of `plinth-bench realtime`.
 #[derive(Debug, Clone, clap::Args)]
@@ -42,6 +52,9 @@ pub(crate) struct Options {
     /// How many hear one sender.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     listeners: u16,
+    /// How many listen to changes of rows, each as somebody else.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    users: u16,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
@@ -49,7 +62,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let plinth = program::find()?;
     let installation = Installation::new(&plinth)?.with(settings());
     let (full, _) = installation.start()?;
-    let key = full.status()?.told("PUBLISHABLE_KEY")?;
+    let status = full.status()?;
+    let key = status.told("PUBLISHABLE_KEY")?;
+    let place = Place {
+        port: installation.port(),
+        key: key.clone(),
+        jwt_secret: status.told("JWT_SECRET")?,
+        db_url: status.told("DB_URL")?,
+    };
     let mut report = Report::new("realtime", "The realtime service over sockets", machine);
     report.setting.push(format!(
         "{} rounds of {} s per side, alternating; messages of {} bytes",
@@ -101,10 +121,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         Unit::RequestsPerSecond,
         delivered,
         ("bare program", by_bare),
-        Goal::AtLeastOrRatio {
-            least: LEAST_DELIVERED,
-            ratio: OF_BARE,
-        },
+        Goal::AtLeast(LEAST_DELIVERED),
     ));
     report.measures.push(Measure::new(
         format!("{what}: p95 at {:.0} deliveries/s", LEAST_DELIVERED / 2.0),
@@ -114,8 +131,68 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         Goal::AtMost(LONGEST_P95),
     ));
     drop((ours, theirs));
+    for (listening, least, longest_p95) in [
+        (Listening::Filtered, LEAST_FILTERED, LONGEST_FILTERED_P95),
+        (
+            Listening::Unfiltered,
+            LEAST_UNFILTERED,
+            LONGEST_UNFILTERED_P95,
+        ),
+    ] {
+        report
+            .measures
+            .extend(changes(options, &place, listening, (least, longest_p95))?);
+    }
     full.stop()?;
     Ok(report)
+}
+
+/// Row changes for users who each see their own.
+fn changes(
+    options: &Options,
+    place: &Place,
+    listening: Listening,
+    (least, longest_p95): (f64, f64),
+) -> anyhow::Result<[Measure; 2]> {
+    let mut alone = Rows::open(place, options.users, Listening::Nobody)?;
+    let mut heard = Rows::open(place, options.users, listening)?;
+    let (mut changes, mut inserts) = (Vec::new(), Vec::new());
+    let (mut p95, mut p95_alone) = (Vec::new(), Vec::new());
+    for round in 1..=options.rounds {
+        inserts.push(alone.saturate(options.seconds)?);
+        changes.push(heard.saturate(options.seconds)?);
+        p95_alone.push(alone.at_rate(CHANGES_RATE, options.seconds)?);
+        p95.push(heard.at_rate(CHANGES_RATE, options.seconds)?);
+        let last = |numbers: &[f64]| numbers.last().copied().unwrap_or_default();
+        eprintln!(
+            "  {listening:?}, round {round}: {:.0} inserts/s, {:.0} changes/s; p95 {:.1} ms, {:.1} ms",
+            last(&inserts),
+            last(&changes),
+            last(&p95_alone),
+            last(&p95)
+        );
+    }
+    let with = match listening {
+        Listening::Filtered => "each with a filter",
+        Listening::Nobody | Listening::Unfiltered => "without filters",
+    };
+    let what = |what: &str| format!("row changes, {} users {with}: {what}", options.users);
+    Ok([
+        Measure::new(
+            what("told"),
+            Unit::RequestsPerSecond,
+            changes,
+            ("inserts alone", inserts),
+            Goal::AtLeast(least),
+        ),
+        Measure::new(
+            what(&format!("p95 at {CHANGES_RATE:.0}/s")),
+            Unit::Milliseconds,
+            p95,
+            ("inserts alone", p95_alone),
+            Goal::AtMost(longest_p95),
+        ),
+    ])
 }
 
 /// The limits of projects are not what is measured.

@@ -38,6 +38,9 @@ pub(crate) async fn create_from(
 /// How long a template that another node is replacing may be away.
 const TEMPLATE_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long readers of slots may take to end.
+const SLOT_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Makes a pristine database. Another node, perhaps of another version, may be putting a new
 /// template in the place of the old one, which is then away or in use for a moment.
 pub(crate) async fn create_pristine(client: &Client, name: &str) -> Result<(), PlatformError> {
@@ -71,10 +74,37 @@ pub(crate) fn is_in_use(error: &DbError) -> bool {
 
 /// Drops a database and ends the sessions on it. Fine when it is gone already.
 pub(crate) async fn drop_database(client: &Client, name: &str) -> Result<(), DbError> {
+    drop_slots(client, name).await?;
     let name = QuotedIdent::new(name);
     Ok(client
         .batch_execute(&format!("drop database if exists {name} with (force)"))
         .await?)
+}
+
+/// A database that somebody could follow cannot be dropped.
+async fn drop_slots(client: &Client, database: &str) -> Result<(), DbError> {
+    let began = Instant::now();
+    loop {
+        let slots = client
+            .query(
+                "select slot_name::text, pg_terminate_backend(active_pid)
+                 from pg_replication_slots where database = $1",
+                &[&database],
+            )
+            .await?;
+        for slot in &slots {
+            let slot: &str = slot.get(0);
+            // Its reader needs a moment to go, or it is gone already.
+            _ = client
+                .execute("select pg_drop_replication_slot($1::text::name)", &[&slot])
+                .await;
+        }
+        // What remains is said by dropping the database.
+        if slots.is_empty() || began.elapsed() > SLOT_PATIENCE {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// Lets sessions in, or keeps them out and ends those that are there.

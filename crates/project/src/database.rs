@@ -47,6 +47,15 @@ pub enum Service {
 }
 
 impl Service {
+    /// Row changes are told in UTC, whatever the database prefers.
+    fn options(self) -> String {
+        let role = self.role();
+        match self {
+            Service::Realtime => format!("-c role={role} -c timezone=UTC"),
+            Service::Auth | Service::Storage => format!("-c role={role}"),
+        }
+    }
+
     fn role(self) -> &'static str {
         match self {
             Service::Auth => "supabase_auth_admin",
@@ -93,9 +102,7 @@ impl WayIn {
 
     fn service(&self, service: Service) -> Target {
         match self {
-            Self::Platform { .. } => self
-                .login(LoginKind::Service)
-                .options(&format!("-c role={}", service.role())),
+            Self::Platform { .. } => self.login(LoginKind::Service).options(&service.options()),
             Self::Alone(target) => target.clone(),
         }
     }

@@ -37,6 +37,8 @@ pub struct RealtimeConfig {
     /// How long refusals are held back, so that clients which try again at once do not storm.
     pub(crate) connect_error_backoff: Duration,
     pub(crate) channel_error_backoff: Duration,
+    /// How long the database is followed after the last channel has gone.
+    pub(crate) replication_idle: Duration,
 }
 
 impl FromSettings for RealtimeConfig {
@@ -67,6 +69,7 @@ impl FromSettings for RealtimeConfig {
             no_channel_timeout: duration("no_channel_timeout"),
             connect_error_backoff: duration("connect_error_backoff"),
             channel_error_backoff: duration("channel_error_backoff"),
+            replication_idle: duration("replication_idle"),
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::{
     protocol::Broadcast,
     rate::Rate,
     rooms::{ChannelId, Rooms},
+    stream::Stream,
+    subscriptions::Subscriptions,
 };
 
 /// The meeting place of one project on this node.
@@ -18,6 +20,10 @@ pub(crate) struct Hub {
     pub(crate) events: Rate,
     pub(crate) joins: Rate,
     pub(crate) presence_events: Rate,
+    /// Row changes that were told.
+    pub(crate) change_events: Rate,
+    pub(crate) stream: Stream,
+    pub(crate) subscriptions: Arc<Subscriptions>,
     /// Sockets that have a channel.
     sockets: AtomicUsize,
 }
@@ -33,6 +39,20 @@ impl Hub {
     ) {
         let room = self.rooms.find(topic, is_private);
         let told = room.map_or(0, |room| room.broadcast(broadcast, sender));
+        self.events.add(1 + told as u64);
+    }
+
+    /// Says something that the database sent. Whoever was told of it when they joined is not told
+    /// again.
+    pub(crate) fn broadcast_once(
+        &self,
+        topic: &str,
+        is_private: bool,
+        broadcast: &Broadcast,
+        id: &str,
+    ) {
+        let room = self.rooms.find(topic, is_private);
+        let told = room.map_or(0, |room| room.broadcast_once(broadcast, id));
         self.events.add(1 + told as u64);
     }
 

@@ -3,13 +3,16 @@
 //!
 //! A socket is a task that reads frames (`protocol`) and keeps channels; a channel is a member of a
 //! room (`rooms`), where everything is said that several are to hear. `authorize` asks the database
-//! who may; `http` lets servers speak without a socket.
+//! who may; `http` lets servers speak without a socket. `stream` follows the database's log, which
+//! has messages of its own and the `changes` of rows; `subscriptions` knows who wants to hear of
+//! them, and `delivery` finds out who may.
 
 mod authorize;
 pub mod changes;
 mod channel;
 mod clock;
 mod config;
+mod delivery;
 mod http;
 mod hub;
 mod identity;
@@ -21,7 +24,10 @@ mod routes;
 pub mod schema;
 mod service;
 mod socket;
+mod stream;
+mod subscriptions;
 
 pub use config::RealtimeConfig;
 pub use routes::routes;
 pub use service::RealtimeService;
+pub use stream::sweep_slots;

@@ -62,10 +62,21 @@ impl ReplayWish {
 
 /// What somebody is told again.
 #[derive(Debug, Default)]
-pub(crate) struct Replay(Vec<UserBroadcast>);
+pub(crate) struct Replay(Vec<Replayed>);
+
+#[derive(Debug)]
+struct Replayed {
+    id: Box<str>,
+    broadcast: UserBroadcast,
+}
 
 impl Replay {
-    fn message(row: &Row) -> Option<UserBroadcast> {
+    /// The numbers of the messages.
+    pub(crate) fn ids(&self) -> Vec<Box<str>> {
+        self.0.iter().map(|message| message.id.clone()).collect()
+    }
+
+    fn message(row: &Row) -> Option<Replayed> {
         let id: &str = row.try_get(0).ok()?;
         let event: &str = row.try_get(1).ok()?;
         let json: Option<&str> = row.try_get(2).ok()?;
@@ -75,10 +86,13 @@ impl Replay {
             (None, Some(json)) => Body::Json(Bytes::copy_from_slice(json.as_bytes())),
             (None, None) => return None,
         };
-        Some(UserBroadcast {
-            event: event.into(),
-            body,
-            meta: Some(format!("{{\"id\":\"{id}\",\"replayed\":true}}").into()),
+        Some(Replayed {
+            id: id.into(),
+            broadcast: UserBroadcast {
+                event: event.into(),
+                body,
+                meta: Some(format!("{{\"id\":\"{id}\",\"replayed\":true}}").into()),
+            },
         })
     }
 
@@ -102,7 +116,8 @@ impl Replay {
             }
             None => Broadcast::User(message).encode(version, topic),
         };
-        self.0.into_iter().filter_map(frame).collect()
+        let broadcasts = self.0.into_iter().map(|message| message.broadcast);
+        broadcasts.filter_map(frame).collect()
     }
 }
 

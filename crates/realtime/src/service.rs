@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use plinth_project::Project;
+use plinth_db::{DbError, Queries as _};
+use plinth_project::{Project, Service};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::hub::Hub;
@@ -28,6 +29,14 @@ impl RealtimeService {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// Keeps the days of `realtime.messages` that are needed, and drops those that are past their
+    /// time (§13).
+    pub async fn maintain(&self, project: &Project) -> Result<(), DbError> {
+        let mut connection = project.db.as_service(Service::Realtime).await?;
+        let sql = "select realtime.maintain_messages_days()";
+        connection.query(sql, &[]).await.map(drop)
     }
 
     pub(crate) fn stopping(&self) -> CancellationToken {

@@ -11,6 +11,7 @@ use plinth_db::Heard;
 use plinth_platform::Platform;
 use plinth_postgres::State;
 use plinth_project::{ProjectName, ProjectStatus, Registry};
+use plinth_realtime::RealtimeService;
 use plinth_storage::StorageService;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -19,6 +20,8 @@ const IDLE_CHECK: Duration = Duration::from_secs(5);
 const TRASH_CHECK: Duration = Duration::from_secs(3600);
 /// How often old rows of accounts are removed.
 pub(super) const CLEANING: Duration = Duration::from_secs(300);
+/// How often the days of messages are looked after.
+const MESSAGE_DAYS: Duration = Duration::from_secs(4 * 3600);
 const CONFIG_CHECK: Duration = Duration::from_millis(500);
 /// After this time a start is over, and the machine has time for other things.
 const SETTLING: Duration = Duration::from_secs(60);
@@ -164,6 +167,43 @@ impl Background {
         });
     }
 
+    /// Looks after the messages of every project that is in use, and once after slots that a bad
+    /// end has left behind.
+    pub(super) fn maintain_realtime(
+        &self,
+        realtime: &RealtimeService,
+        platform: &Platform,
+        registry: &Registry,
+    ) {
+        let (realtime, platform) = (realtime.clone(), platform.clone());
+        let registry = registry.clone();
+        let first = tokio::time::Instant::now() + SETTLING;
+        let mut pace = self.every_from(first, MESSAGE_DAYS);
+        let stop = self.stop.clone();
+        let maintaining = async move {
+            let mut has_swept = false;
+            while pace.next().await {
+                if !std::mem::replace(&mut has_swept, true)
+                    && let Err(error) = sweep_slots(&platform).await
+                {
+                    tracing::warn!("unused replication slots were not dropped: {error}");
+                }
+                for project in registry.open_projects() {
+                    if let Err(error) = realtime.maintain(&project).await {
+                        let reference = project.reference();
+                        tracing::warn!(
+                            code = "PartitionCreationFailed",
+                            "old messages of {reference} were not removed: {error}"
+                        );
+                    }
+                }
+            }
+        };
+        self.tasks.spawn(async move {
+            _ = stop.run_until_cancelled(maintaining).await;
+        });
+    }
+
     /// Says when PostgreSQL goes and when it is back.
     pub(super) fn watch_postgres(&self, mut state: watch::Receiver<State>) {
         let stop = self.stop.clone();
@@ -232,6 +272,15 @@ impl Pace {
             .await
             .is_some()
     }
+}
+
+async fn sweep_slots(platform: &Platform) -> anyhow::Result<()> {
+    let admin = platform.announcements().0.connect().await?;
+    match plinth_realtime::sweep_slots(&admin).await? {
+        0 => {}
+        count => tracing::info!("dropped {count} replication slot(s) that nobody used"),
+    }
+    Ok(())
 }
 
 async fn search_stores(storage: &StorageService, platform: &Platform) -> anyhow::Result<()> {

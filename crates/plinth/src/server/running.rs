@@ -107,6 +107,7 @@ async fn serve(
     background.sweep_files(&storage, &registry, every);
     let scan_every = duration("plinth.storage.gc.scan_every");
     background.collect_orphans(&storage, &platform, scan_every);
+    background.maintain_realtime(&realtime, &platform, &registry);
     let mut serving = Serving::new(entrance.gateway.drain);
     let control_socket = entrance.folder.control_socket();
     entrance.folder.prepare_control_folder()?;

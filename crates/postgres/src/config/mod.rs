@@ -126,8 +126,8 @@ const FIXED_DEFAULTS: [(&str, &str); 27] = [
     ("password_encryption", "scram-sha-256"),
     // Realtime reads row changes from the log; a reader that went away must not fill the disk.
     ("wal_level", "logical"),
-    ("max_wal_senders", "20"),
-    ("max_replication_slots", "20"),
+    ("max_wal_senders", "100"),
+    ("max_replication_slots", "100"),
     ("max_slot_wal_keep_size", "1GB"),
     ("min_wal_size", "80MB"),
     ("max_wal_size", "1GB"),

@@ -15,6 +15,10 @@ const RIGHTS: &str = include_str!("rights.sql");
 pub struct Table {
     /// Its number.
     pub oid: u32,
+    /// Where it is.
+    pub schema: String,
+    /// What it is called.
+    pub name: String,
     /// Whether policies decide who sees its rows.
     pub has_row_security: bool,
     /// In the table's order.
@@ -30,6 +34,8 @@ pub struct Column {
     pub type_oid: u32,
     /// What `pg_type` calls it.
     pub type_name: String,
+    /// What SQL calls it, wherever it is looked for.
+    pub type_sql: String,
     /// The same type, unless it is a domain: then what lies below.
     pub base_type_oid: u32,
     /// What its values become.
@@ -49,6 +55,8 @@ impl Table {
         };
         Ok(Some(Self {
             oid,
+            schema: first.try_get("table_schema")?,
+            name: first.try_get("table_name")?,
             has_row_security: first.try_get("has_row_security")?,
             columns: rows
                 .iter()
@@ -93,6 +101,7 @@ impl Column {
             name: row.try_get("name")?,
             type_oid: row.try_get("type_oid")?,
             type_name: row.try_get("type_name")?,
+            type_sql: row.try_get("type_sql")?,
             base_type_oid,
             shape,
             has_deterministic_collation: row.try_get("has_deterministic_collation")?,
@@ -101,11 +110,12 @@ impl Column {
     }
 
     #[cfg(test)]
-    pub(super) fn for_test(name: &str, type_oid: u32) -> Self {
+    pub(crate) fn for_test(name: &str, type_oid: u32) -> Self {
         Self {
             name: name.to_owned(),
             type_oid,
             type_name: format!("type{type_oid}"),
+            type_sql: format!("public.type{type_oid}"),
             base_type_oid: type_oid,
             shape: Shape::of(type_oid, 'b'),
             has_deterministic_collation: true,

@@ -14,6 +14,7 @@ select
     a.attname::text as name,
     a.atttypid as type_oid,
     declared.typname::text as type_name,
+    pg_catalog.format('%I.%I', types.nspname, declared.typname) as type_sql,
     base.oid as base_type_oid,
     base.typtype::text as type_kind,
     element.oid as element_oid,
@@ -21,10 +22,14 @@ select
     element.typdelim::text as delimiter,
     coalesce(l.collisdeterministic, true) as has_deterministic_collation,
     coalesce(a.attnum = any (i.indkey), false) as is_primary_key,
-    c.relrowsecurity as has_row_security
+    c.relrowsecurity as has_row_security,
+    n.nspname::text as table_schema,
+    c.relname::text as table_name
 from pg_catalog.pg_class c
+join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 join pg_catalog.pg_type declared on declared.oid = a.atttypid
+join pg_catalog.pg_namespace types on types.oid = declared.typnamespace
 join below b on b.type_oid = a.atttypid
 join pg_catalog.pg_type base on base.oid = b.base_oid and base.typtype <> 'd'
 left join pg_catalog.pg_type element

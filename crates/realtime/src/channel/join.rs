@@ -8,18 +8,20 @@ use std::{
 
 use axum::extract::ws::Message;
 use plinth_project::ProjectDb;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use uuid::Uuid;
 
 use super::{Channel, JoinRefusal, PresenceCalls, Wish, Writing, sub_topic};
 use crate::{
     authorize::Asker,
+    changes::ChangeRequest,
     hub::{Hub, new_channel_id},
     identity::Identity,
     protocol::{Ref, Version, reply},
     replay::{Replay, ReplayWish},
     rooms::{Entrance, Hearing, Member},
     socket::Outbox,
+    subscriptions::Entry,
 };
 
 /// A join that passed everything that can be checked without the database.
@@ -105,6 +107,7 @@ impl Joining {
             outbox.clone(),
             self.wish.gets_own,
             hearing,
+            replay.ids(),
         ));
         let response = format!(
             "{{\"postgres_changes\":[{}]}}",
@@ -137,6 +140,8 @@ impl Joining {
                 .into(),
             has_presence: self.wants_presence,
             presence_calls: PresenceCalls::default(),
+            changes: entries(&self.wish.changes),
+            subscribing: None,
             writing: match is_private {
                 true => Writing::UNKNOWN,
                 false => Writing::ALL,
@@ -162,6 +167,18 @@ pub(crate) fn refused(
     reply(version, refs, topic, false, &response.to_string())
 }
 
+/// What the entries ask for.
+fn entries(entries: &[Box<RawValue>]) -> Arc<[Entry]> {
+    let entry = |entry: &RawValue| {
+        let asked: Value = serde_json::from_str(entry.get()).unwrap_or_default();
+        Entry {
+            id: entry_id(entry),
+            request: ChangeRequest::parse(&asked).map(Arc::new),
+        }
+    };
+    entries.iter().map(|raw| entry(raw)).collect()
+}
+
 /// Each entry exactly as it was sent, and its number: clients compare them one by one.
 fn numbered(entries: &[Box<RawValue>]) -> String {
     let entries: Vec<String> = entries
@@ -182,7 +199,7 @@ fn numbered(entries: &[Box<RawValue>]) -> String {
 }
 
 /// Equal entries have equal numbers. JavaScript counts exactly up to 2^53.
-pub(crate) fn entry_id(entry: &RawValue) -> u64 {
+fn entry_id(entry: &RawValue) -> u64 {
     let mut hasher = DefaultHasher::new();
     entry.get().hash(&mut hasher);
     hasher.finish() >> 12
@@ -190,7 +207,7 @@ pub(crate) fn entry_id(entry: &RawValue) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

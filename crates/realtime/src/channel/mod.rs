@@ -8,6 +8,8 @@ mod wish;
 
 use std::sync::Arc;
 
+use plinth_project::ProjectDb;
+
 pub(crate) use join::{Admission, Joining};
 pub(crate) use presence_calls::PresenceCalls;
 pub(crate) use refusal::JoinRefusal;
@@ -16,9 +18,11 @@ pub(crate) use wish::Wish;
 
 use crate::{
     authorize::Asker,
+    hub::Hub,
     identity::Identity,
     protocol::Ref,
     rooms::{Member, Room},
+    subscriptions::{Entry, Subscriber, Subscribing},
 };
 
 /// What topics of channels begin with.
@@ -38,6 +42,10 @@ pub(crate) struct Channel {
     pub(crate) has_presence: bool,
     pub(crate) presence_calls: PresenceCalls,
     pub(crate) writing: Writing,
+    /// The row changes that were asked for.
+    pub(crate) changes: Arc<[Entry]>,
+    /// While there are any.
+    pub(crate) subscribing: Option<Subscribing>,
 }
 
 /// What may be said; nothing where that was not asked yet.
@@ -67,6 +75,25 @@ impl Channel {
 
     pub(crate) fn sub_topic(&self) -> &str {
         sub_topic(self.topic())
+    }
+
+    /// Asks for the row changes with the claims that it has now. What it heard with others it hears
+    /// until then.
+    pub(crate) fn subscribe(&mut self, hub: &Arc<Hub>, db: &ProjectDb) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let caller = self.identity.caller.clone();
+        let subscriber = Subscriber::new(self.room.topic.clone(), self.member.clone(), caller);
+        let before = self.subscribing.take();
+        self.subscribing = Some(Subscribing::start(
+            hub,
+            db,
+            subscriber,
+            self.join_ref.clone(),
+            self.changes.clone(),
+            before,
+        ));
     }
 
     /// Whoever is on it, with the given claims, as policies are asked.

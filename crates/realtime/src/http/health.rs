@@ -17,7 +17,8 @@ pub(crate) async fn health(
     State(service): State<RealtimeService>,
     project: Project,
 ) -> Json<Value> {
-    let sockets = service.hub(&project).sockets();
+    let hub = service.hub(&project);
+    let sockets = hub.sockets();
     let is_connected = async {
         let mut connection = project.db.as_service(Service::Realtime).await?;
         connection.query("select 1", &[]).await
@@ -27,7 +28,7 @@ pub(crate) async fn health(
         "data": {
             "healthy": is_connected || sockets == 0,
             "db_connected": is_connected,
-            "replication_connected": false,
+            "replication_connected": hub.stream.is_up(),
             "connected_cluster": sockets,
             "region": "local",
             "node": "plinth",

@@ -16,7 +16,7 @@ pub(crate) use outgoing::{Frame, push_json_text, reply};
 pub(crate) use raw_object::RawObject;
 
 /// Which of the two serialisers a socket speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Version {
     /// JSON objects, text only.
     V1,

@@ -39,6 +39,8 @@ pub(crate) struct Member {
     /// Whether it gets what it sends.
     pub(crate) gets_own: bool,
     hearing: AtomicU8,
+    /// Messages of the database that it got when it joined, sorted.
+    replayed: Box<[Box<str>]>,
 }
 
 impl Member {
@@ -48,13 +50,16 @@ impl Member {
         outbox: Arc<Outbox>,
         gets_own: bool,
         hearing: Hearing,
+        mut replayed: Vec<Box<str>>,
     ) -> Self {
+        replayed.sort_unstable();
         Self {
             id,
             version,
             outbox,
             gets_own,
             hearing: AtomicU8::new(hearing.bits()),
+            replayed: replayed.into(),
         }
     }
 
@@ -64,6 +69,12 @@ impl Member {
             broadcast: bits & 1 != 0,
             presence: bits & 2 != 0,
         }
+    }
+
+    pub(crate) fn has_got(&self, id: &str) -> bool {
+        self.replayed
+            .binary_search_by(|own| (**own).cmp(id))
+            .is_ok()
     }
 
     pub(crate) fn set_hearing(&self, hearing: Hearing) {

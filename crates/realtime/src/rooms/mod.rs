@@ -13,6 +13,8 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
 };
 
+use tokio::sync::watch;
+
 pub(crate) use member::{ChannelId, Hearing, Member};
 pub(crate) use room::{Entrance, Room};
 
@@ -23,6 +25,8 @@ const SHARDS: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Rooms {
     hasher: RandomState,
+    /// How many channels are joined.
+    population: watch::Sender<usize>,
     shards: [RwLock<Shard>; SHARDS],
 }
 
@@ -42,6 +46,15 @@ impl Shard {
 }
 
 impl Rooms {
+    /// How many channels are joined.
+    pub(crate) fn population(&self) -> usize {
+        *self.population.borrow()
+    }
+
+    pub(crate) fn watch_population(&self) -> watch::Receiver<usize> {
+        self.population.subscribe()
+    }
+
     /// The room of that name, if anybody is there.
     pub(crate) fn find(&self, topic: &str, is_private: bool) -> Option<Arc<Room>> {
         let shard = self.shard(topic).read();
@@ -72,6 +85,7 @@ impl Rooms {
             }
         };
         room.enter(member, entrance);
+        self.population.send_modify(|count| *count += 1);
         room
     }
 
@@ -79,6 +93,8 @@ impl Rooms {
     pub(crate) fn leave(&self, room: &Arc<Room>, id: ChannelId) -> usize {
         let mut shard = self.write(&room.topic);
         let told = room.leave(id);
+        self.population
+            .send_modify(|count| *count = count.saturating_sub(1));
         let rooms = shard.rooms(room.is_private);
         let is_known = rooms
             .get(&room.topic)

@@ -91,6 +91,14 @@ impl Room {
         )
     }
 
+    /// Tells everybody who has not been told it before, by its number.
+    pub(crate) fn broadcast_once(&self, broadcast: &Broadcast, id: &str) -> usize {
+        self.tell(
+            |version| broadcast.encode(version, &self.topic),
+            |member| member.hearing().broadcast && !member.has_got(id),
+        )
+    }
+
     /// A channel says something about itself, as the members of an object; `reply` stands before
     /// the news of it. Gives how many were told.
     pub(crate) fn track(

@@ -7,6 +7,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
 use axum::extract::ws::Message;
@@ -23,11 +24,15 @@ use crate::{
     hub::Seat,
     identity::{Identity, Refusal},
     protocol::{Incoming, Payload, Ref, reply},
-    rooms::Hearing,
+    rooms::{ChannelId, Hearing},
+    stream::{self, Flow},
 };
 
 /// How many bytes of frames may wait for the database before the client is no longer listened to.
 const PATIENCE: usize = 256 * 1024;
+
+/// How long a channel waits for messages of the database.
+const REPLICATION_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same for questions and refusals that are under way.
 const MOST_AT_WORK: usize = 256;
@@ -60,6 +65,8 @@ pub(crate) enum Outcome {
     Joined(Box<Joining>, Result<Admission, JoinRefusal>),
     /// Whether something may be said, and the frame that wants to.
     Written(Box<Incoming>, Result<WriteAnswer, AuthorizeError>),
+    /// Whether messages of the database arrive, for a channel that wants to know.
+    Replicating(Box<str>, ChannelId, bool),
     /// What may be heard with another token.
     Heard(Box<str>, Box<Identity>, Result<Hearing, AuthorizeError>),
 }
@@ -217,21 +224,49 @@ impl Conversation {
         let scene = self.scene.clone();
         let replaced = joining.replaced.clone();
         let topic = joining.topic.clone();
-        let asks_for_changes = !joining.wish.changes.is_empty();
-        let channel = joining.enter(&scene.hub, scene.version, &scene.outbox, admission);
+        let waits_for_replication = joining.wish.replication_ready;
+        let mut channel = joining.enter(&scene.hub, scene.version, &scene.outbox, admission);
         for join_ref in &replaced {
             self.say(close_frame(scene.version, join_ref.as_ref(), &topic));
         }
-        if asks_for_changes {
-            let (version, join_ref) = (scene.version, channel.join_ref.as_ref());
-            let message = "Row changes are not served by this version of Plinth";
-            let extension = "postgres_changes";
-            self.say(system_frame(
-                version, join_ref, &topic, extension, false, message,
-            ));
+        stream::keep_open(&scene.hub, &scene.project, &scene.tasks, &scene.stop);
+        channel.subscribe(&scene.hub, &scene.project.db);
+        if waits_for_replication {
+            self.wait_for_replication(&topic, channel.member.id);
         }
         let slot = self.channels.entry(topic).or_default();
         slot.channel = Some(channel);
+    }
+
+    /// The client is told once messages of the database arrive.
+    fn wait_for_replication(&mut self, topic: &str, channel: ChannelId) {
+        let mut flow = self.scene.hub.stream.flow();
+        let topic: Box<str> = topic.into();
+        self.work.push(Box::pin(async move {
+            let is_up = flow.wait_for(|flow| matches!(flow, Flow::Up { .. }));
+            let is_up = tokio::time::timeout(REPLICATION_PATIENCE, is_up).await;
+            Outcome::Replicating(topic, channel, matches!(is_up, Ok(Ok(_))))
+        }));
+    }
+
+    fn tell_of_replication(&mut self, topic: &str, channel: ChannelId, is_up: bool) {
+        let version = self.scene.version;
+        let joined = self.channel(topic);
+        let Some(joined) = joined.filter(|joined| joined.member.id == channel) else {
+            return;
+        };
+        let join_ref = joined.join_ref.clone();
+        match is_up {
+            true => self.say(system_frame(
+                version,
+                join_ref.as_ref(),
+                topic,
+                "system",
+                true,
+                "Replication connection established",
+            )),
+            false => self.fail(topic, "Replication connection was not established in time"),
+        }
     }
 
     fn refuse(&mut self, joining: &Joining, refusal: &JoinRefusal) {
@@ -296,6 +331,9 @@ impl Conversation {
                     self.say(message);
                 }
                 return;
+            }
+            Outcome::Replicating(topic, channel, is_up) => {
+                return self.tell_of_replication(&topic, channel, is_up);
             }
             Outcome::Joined(joining, admission) => {
                 let topic = joining.topic.clone();

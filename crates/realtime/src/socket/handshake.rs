@@ -97,6 +97,7 @@ pub(crate) async fn open(
         headers: own_headers(&headers),
         outbox: Arc::new(Outbox::new(config.max_queue_bytes)),
         stop: service.stopping(),
+        tasks: service.tasks(),
         project,
     });
     let tasks = service.tasks();

@@ -9,7 +9,7 @@ mod task;
 use std::sync::Arc;
 
 use plinth_project::Project;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use handshake::open;
 pub(crate) use outbox::{End, Outbox};
@@ -29,6 +29,8 @@ pub(crate) struct Scene {
     pub(crate) outbox: Arc<Outbox>,
     /// The service ends.
     pub(crate) stop: CancellationToken,
+    /// What the service waits for then.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Scene {

@@ -242,6 +242,7 @@ impl Conversation {
         };
         if !channel.room.is_private {
             channel.identity = identity;
+            channel.subscribe(&scene.hub, &scene.project.db);
             return;
         }
         let asker = channel.asker(&identity, &scene.headers);
@@ -261,6 +262,7 @@ impl Conversation {
         identity: Identity,
         hearing: Result<Hearing, AuthorizeError>,
     ) {
+        let scene = self.scene.clone();
         let Some(channel) = self.channel(topic) else {
             return;
         };
@@ -271,6 +273,7 @@ impl Conversation {
                     channel.member.set_hearing(hearing);
                     channel.identity = identity;
                     channel.writing = Writing::UNKNOWN;
+                    channel.subscribe(&scene.hub, &scene.project.db);
                 }
             },
             Err(error) => {

@@ -1,6 +1,8 @@
 //! The service over real sockets and a real database, as frames show it.
 
+mod changes;
 mod channels;
+mod database_messages;
 mod frames;
 mod handshake;
 mod limits;

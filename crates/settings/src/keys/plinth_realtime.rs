@@ -91,4 +91,9 @@ pub(super) const KEYS: &[Key] = &[
         "5s",
         "How long the refusal of a channel is held back.",
     ),
+    duration(
+        "plinth.realtime.replication_idle",
+        "10m",
+        "How long the database's changes are followed after the last channel has gone.",
+    ),
 ];

@@ -46,6 +46,8 @@ fn fixture() -> Fixture {
         rights: rights(&["id", "note", "odd"]),
         table: Table {
             oid: 7,
+            schema: "public".to_owned(),
+            name: "notes".to_owned(),
             has_row_security: false,
             columns: columns.into(),
         },

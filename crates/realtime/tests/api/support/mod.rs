@@ -1,6 +1,7 @@
 //! A database, the service over it on a port of its own, and sockets.
 
 mod socket;
+mod tables;
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -99,6 +100,10 @@ impl TestRealtime {
     pub(crate) async fn execute(&self, sql: &str) {
         let done = self.db.admin().await.batch_execute(sql).await;
         done.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+    }
+
+    pub(crate) fn database(&self) -> &str {
+        self.db.name()
     }
 
     pub(crate) async fn count(&self, sql: &str) -> i64 {

@@ -1,0 +1,206 @@
+//! From a change in the log to the sockets of those who want to hear of it and may (§9.5, §14.2).
+//!
+//! A task of its own takes what has arrived, as much as there is, and decides it together: whose
+//! filters fit (without the database, as a rule), which of them may see the row (one question per
+//! group of subscribers whom policies cannot tell apart, whatever their number), what the row looks
+//! like. A slow policy therefore makes batches larger and holds up no broadcast.
+
+mod batch;
+mod change;
+mod policies;
+mod tables;
+mod tell;
+mod visibility;
+
+use std::{sync::Arc, time::Duration};
+
+use plinth_db::{DbError, replication::Lsn};
+use plinth_project::{Project, ProjectDb, Service};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
+    time::{Instant, sleep},
+};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+pub(crate) use change::{Change, What};
+
+use self::tables::Tables;
+use crate::{config::RealtimeConfig, hub::Hub, subscriptions::Published};
+
+/// Changes that are decided together, at most.
+const MOST_TOGETHER: usize = 256;
+
+/// What may wait, in KiB. Beyond it nothing more is read: the server keeps it.
+const MOST_WAITING: u32 = 32 * 1024;
+
+/// How often it is looked which tables are published.
+const PUBLISHED_INTERVAL: Duration = Duration::from_secs(30);
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The way to the task.
+pub(crate) struct Delivery {
+    items: mpsc::UnboundedSender<Item>,
+    room: Arc<Semaphore>,
+    done: watch::Receiver<Lsn>,
+    _task: AbortOnDropHandle<()>,
+}
+
+enum Item {
+    /// A table looks different from now on, or may.
+    Described(u32),
+    /// With its share of what may wait.
+    Change(Change, OwnedSemaphorePermit),
+    /// Everything up to here has been said.
+    Commit(Lsn),
+}
+
+impl Delivery {
+    pub(crate) fn start(project: &Project, hub: &Arc<Hub>, over: CancellationToken) -> Self {
+        let (items, received) = mpsc::unbounded_channel();
+        let (done, heard) = watch::channel(Lsn::ZERO);
+        let worker = Worker {
+            project: project.clone(),
+            hub: hub.clone(),
+            tables: Tables::default(),
+            done,
+        };
+        let working = async move {
+            tokio::select! {
+                () = worker.run(received) => {}
+                () = over.cancelled() => {}
+            }
+        };
+        Self {
+            items,
+            room: Arc::new(Semaphore::new(MOST_WAITING as usize)),
+            done: heard,
+            _task: AbortOnDropHandle::new(tokio::spawn(working)),
+        }
+    }
+
+    /// How far everything has been delivered.
+    pub(crate) fn done(&self) -> watch::Receiver<Lsn> {
+        self.done.clone()
+    }
+
+    pub(crate) async fn described(&self, table: u32) {
+        _ = self.items.send(Item::Described(table));
+    }
+
+    pub(crate) async fn commit(&self, position: Lsn) {
+        _ = self.items.send(Item::Commit(position));
+    }
+
+    /// Waits while too much waits already. `size` is what the change weighs in memory.
+    pub(crate) async fn change(&self, change: Change, size: usize) {
+        let weight = u32::try_from(size / 1024 + 1).unwrap_or(MOST_WAITING);
+        let room = self
+            .room
+            .clone()
+            .acquire_many_owned(weight.min(MOST_WAITING));
+        if let Ok(room) = room.await {
+            _ = self.items.send(Item::Change(change, room));
+        }
+    }
+}
+
+struct Worker {
+    project: Project,
+    hub: Arc<Hub>,
+    tables: Tables,
+    done: watch::Sender<Lsn>,
+}
+
+impl Worker {
+    async fn run(mut self, mut items: mpsc::UnboundedReceiver<Item>) {
+        let mut look =
+            tokio::time::interval_at(Instant::now() + PUBLISHED_INTERVAL, PUBLISHED_INTERVAL);
+        let mut arrived = Vec::with_capacity(MOST_TOGETHER);
+        loop {
+            tokio::select! {
+                count = items.recv_many(&mut arrived, MOST_TOGETHER) => {
+                    if count == 0 {
+                        return;
+                    }
+                    self.take(&mut arrived).await;
+                }
+                _ = look.tick() => self.look_at_publication().await,
+            }
+        }
+    }
+
+    async fn take(&mut self, arrived: &mut Vec<Item>) {
+        let mut changes = Vec::new();
+        let mut rooms = Vec::new();
+        let mut position = None;
+        for item in arrived.drain(..) {
+            match item {
+                Item::Change(change, room) => {
+                    changes.push(change);
+                    rooms.push(room);
+                }
+                Item::Commit(end) => position = Some(end),
+                Item::Described(table) => {
+                    // What came before it is decided by what was known then.
+                    self.deliver(&std::mem::take(&mut changes)).await;
+                    self.tables.forget(table);
+                }
+            }
+        }
+        self.deliver(&changes).await;
+        if let Some(position) = position {
+            self.done.send_replace(position);
+        }
+    }
+
+    /// Until it is done: a database that has gone comes back.
+    async fn deliver(&mut self, changes: &[Change]) {
+        if changes.is_empty() {
+            return;
+        }
+        let config = self.project.config::<RealtimeConfig>();
+        if self.hub.change_events.average() >= config.max_events {
+            metrics::counter!("realtime_replication_poller_changes_skip", "reason" => "rate")
+                .increment(changes.len() as u64);
+            return;
+        }
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let db = self.project.db.clone();
+            match batch::deliver(&db, &self.hub, &mut self.tables, changes).await {
+                Ok(()) => return,
+                Err(error) if error.refusal().is_some() => {
+                    tracing::warn!(
+                        code = "UnableToBroadcastChanges",
+                        "changes are skipped: {error}"
+                    );
+                    metrics::counter!("realtime_replication_poller_changes_skip", "reason" => "error")
+                        .increment(changes.len() as u64);
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(code = "PoolingReplicationError", "changes wait: {error}");
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn look_at_publication(&mut self) {
+        if self.hub.subscriptions.is_idle() {
+            return;
+        }
+        match load_published(&self.project.db).await {
+            Ok(published) => self.hub.subscriptions.learn(&Arc::new(published)),
+            Err(error) => tracing::debug!("the publication could not be read: {error}"),
+        }
+    }
+}
+
+async fn load_published(db: &ProjectDb) -> Result<Published, DbError> {
+    let mut connection = db.as_service(Service::Realtime).await?;
+    Published::load(&mut connection).await
+}

@@ -1,0 +1,321 @@
+//! The task that follows a project's slot.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use plinth_db::{
+    DbError,
+    replication::{
+        Lsn, WalData,
+        pgoutput::{Message, Relation, Tuple},
+    },
+};
+use plinth_project::{Following, Project};
+use time::OffsetDateTime;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{Flow, messages::MessageColumns, slot};
+use crate::{
+    channel::TOPIC_PREFIX,
+    config::RealtimeConfig,
+    delivery::{Change, Delivery, What},
+    hub::Hub,
+    protocol::Broadcast,
+};
+
+/// Both belong to everybody's schema; the second is ours alone.
+const PUBLICATIONS: [&str; 2] = [
+    "supabase_realtime",
+    "supabase_realtime_messages_publication",
+];
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long the end may take, when there is somebody who waits for it.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// Follows the slot as long as anybody is there, and drops it.
+pub(super) async fn run(project: Project, hub: Arc<Hub>, stop: CancellationToken) {
+    let over = project.closed().child_token();
+    let _stops = tokio_util::task::AbortOnDropHandle::new(tokio::spawn({
+        let over = over.clone();
+        async move {
+            stop.cancelled().await;
+            over.cancel();
+        }
+    }));
+    let delivery = Delivery::start(&project, &hub, over.clone());
+    let mut task = Task {
+        slot: slot::name(project.reference()),
+        project,
+        hub,
+        over,
+        delivery,
+        confirmed: Lsn::ZERO,
+        generation: 0,
+        tables: HashMap::new(),
+        committed_at: OffsetDateTime::UNIX_EPOCH,
+    };
+    task.run().await;
+}
+
+/// Why the stream is ended by us.
+enum Rest {
+    /// Nobody has been there for a while.
+    Idle,
+    /// The project or the service ends.
+    Over,
+}
+
+struct Task {
+    project: Project,
+    hub: Arc<Hub>,
+    slot: String,
+    over: CancellationToken,
+    delivery: Delivery,
+    /// Told to the server anew when it comes back, which may have forgotten.
+    confirmed: Lsn,
+    generation: u64,
+    /// What the server has described since the stream was opened.
+    tables: HashMap<u32, Described>,
+    /// When the transaction was committed that is being read.
+    committed_at: OffsetDateTime,
+}
+
+/// A table whose rows arrive.
+enum Described {
+    Messages(MessageColumns),
+    Users(Arc<Relation>),
+}
+
+impl Task {
+    async fn run(&mut self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let over = self.over.clone();
+            let rest = tokio::select! {
+                rest = self.follow(&mut pause) => rest,
+                () = over.cancelled() => Ok(Rest::Over),
+            };
+            match rest {
+                Ok(Rest::Idle) => {
+                    self.hub.stream.tell(Flow::Down(None));
+                    self.drop_slot().await;
+                    if self.hub.stream.may_end(&self.hub) {
+                        return;
+                    }
+                }
+                Ok(Rest::Over) => {
+                    self.hub.stream.tell(Flow::Down(None));
+                    self.drop_slot().await;
+                    self.hub.stream.ends();
+                    return;
+                }
+                Err(error) => {
+                    self.report(&error);
+                    tokio::select! {
+                        () = sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
+                        () = self.over.cancelled() => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn report(&self, error: &DbError) {
+        let code = match error {
+            _ if slot::is_in_use(error) => "ReplicationSlotBeingUsed",
+            _ if error
+                .sqlstate()
+                .is_some_and(|state| state.code() == "53300") =>
+            {
+                "ReplicationMaxWalSendersReached"
+            }
+            _ => "PoolingReplicationError",
+        };
+        let project = self.project.reference();
+        tracing::warn!(code, %project, "row changes and messages of the database wait: {error}");
+        let why = match error {
+            DbError::Postgres(refusal) => refusal.message.as_str().into(),
+            _ => "Realtime was unable to connect to the project database".into(),
+        };
+        self.hub.stream.tell(Flow::Down(Some(why)));
+    }
+
+    /// Opens the stream and reads until there is a reason not to.
+    async fn follow(&mut self, pause: &mut Duration) -> Result<Rest, DbError> {
+        let mut following = self.open().await?;
+        self.tables.clear();
+        *pause = FIRST_PAUSE;
+        let generation = self.generation;
+        self.hub.stream.tell(Flow::Up { generation });
+        let mut done = self.delivery.done();
+        let nobody = self.nobody();
+        tokio::pin!(nobody);
+        loop {
+            tokio::select! {
+                next = following.next() => match next {
+                    Some(Ok(data)) => self.take(data).await?,
+                    Some(Err(error)) => return Err(error),
+                    None => return Err(DbError::Lost("the stream has ended".to_owned())),
+                },
+                Ok(()) = done.changed() => {
+                    self.confirmed = *done.borrow_and_update();
+                    following.confirm(self.confirmed);
+                }
+                () = &mut nobody => {
+                    following.end().await;
+                    return Ok(Rest::Idle);
+                }
+            }
+        }
+    }
+
+    /// Follows the slot, which is made if there is none, or none that could be followed.
+    async fn open(&mut self) -> Result<Following, DbError> {
+        let replicator = self.project.db.as_replicator().await?;
+        let followed = replicator.follow(&self.slot, &PUBLICATIONS, self.confirmed);
+        let refused = match followed.await {
+            Ok(following) => return Ok(following),
+            Err(error) if slot::is_missing(&error) || slot::is_unusable(&error) => error,
+            Err(error) => return Err(error),
+        };
+        let mut replicator = self.project.db.as_replicator().await?;
+        if slot::is_unusable(&refused) {
+            // If there is no slot either, making one says what is wrong.
+            _ = replicator.drop_slot(&self.slot).await;
+        }
+        replicator.create_slot(&self.slot).await?;
+        if self.generation > 0 {
+            let project = self.project.reference();
+            tracing::warn!(code = "ReplicationSlotLagTooHigh", %project,
+                "changes were lost with the slot: {refused}");
+        }
+        self.generation += 1;
+        self.confirmed = Lsn::ZERO;
+        replicator
+            .follow(&self.slot, &PUBLICATIONS, Lsn::ZERO)
+            .await
+    }
+
+    /// Ends when nobody has been there for as long as the settings say.
+    fn nobody(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut population = self.hub.rooms.watch_population();
+        let project = self.project.clone();
+        async move {
+            loop {
+                if population.wait_for(|count| *count == 0).await.is_err() {
+                    return;
+                }
+                let patience = project.config::<RealtimeConfig>().replication_idle;
+                let somebody = population.wait_for(|count| *count > 0);
+                if timeout(patience, somebody).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// So that the server keeps no log for us.
+    async fn drop_slot(&mut self) {
+        let dropping = async {
+            let mut replicator = self.project.db.as_replicator().await?;
+            replicator.drop_slot(&self.slot).await
+        };
+        match timeout(GOODBYE, dropping).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) if slot::is_missing(&error) => {}
+            Ok(Err(error)) => tracing::debug!("the slot stays: {error}"),
+            Err(_) => tracing::debug!("the slot stays: the database does not answer"),
+        }
+        self.confirmed = Lsn::ZERO;
+        self.generation = 0;
+    }
+
+    async fn take(&mut self, data: WalData) -> Result<(), DbError> {
+        let size = data.data.len();
+        let message = Message::decode(data.data);
+        match message.map_err(|error| DbError::Lost(error.to_string()))? {
+            Message::Begin(begin) => self.committed_at = begin.committed_at,
+            Message::Commit(_) => self.delivery.commit(data.position).await,
+            Message::Relation(relation) => self.describe(relation).await,
+            Message::Insert(insert) => match self.tables.get(&insert.relation) {
+                Some(Described::Messages(columns)) => self.broadcast(*columns, &insert.new),
+                Some(Described::Users(relation)) => {
+                    let relation = relation.clone();
+                    self.change(relation, What::Insert(insert.new), size).await;
+                }
+                None => {}
+            },
+            Message::Update(update) => {
+                if let Some(relation) = self.of_users(update.relation) {
+                    let (old, new) = (update.old, update.new);
+                    self.change(relation, What::Update { old, new }, size).await;
+                }
+            }
+            Message::Delete(delete) => {
+                if let Some(relation) = self.of_users(delete.relation) {
+                    self.change(relation, What::Delete(delete.old), size).await;
+                }
+            }
+            Message::Other(_) => {}
+        }
+        Ok(())
+    }
+
+    fn of_users(&self, oid: u32) -> Option<Arc<Relation>> {
+        match self.tables.get(&oid)? {
+            Described::Users(relation) => Some(relation.clone()),
+            Described::Messages(_) => None,
+        }
+    }
+
+    async fn describe(&mut self, relation: Relation) {
+        let oid = relation.oid;
+        let described = match MessageColumns::of(&relation) {
+            Some(columns) => Described::Messages(columns),
+            None => {
+                self.delivery.described(oid).await;
+                Described::Users(Arc::new(relation))
+            }
+        };
+        self.tables.insert(oid, described);
+    }
+
+    async fn change(&mut self, relation: Arc<Relation>, what: What, size: usize) {
+        if !self.hub.subscriptions.has(relation.oid) {
+            return;
+        }
+        let change = Change {
+            relation,
+            committed_at: self.committed_at,
+            what,
+        };
+        self.delivery.change(change, size).await;
+    }
+
+    fn broadcast(&self, columns: MessageColumns, row: &Tuple) {
+        let config = self.project.config::<RealtimeConfig>();
+        let Some(message) = columns.read(row) else {
+            tracing::warn!(
+                code = "UnableToBroadcastChanges",
+                "a message lacks something"
+            );
+            return;
+        };
+        if message.broadcast.body.len() > config.max_payload_bytes {
+            tracing::warn!(code = "UnableToBroadcastChanges", id = %message.id, "too large");
+            return;
+        }
+        if self.hub.events.average() >= config.max_events {
+            tracing::warn!(code = "MessagePerSecondRateLimitReached", id = %message.id,
+                "a message of the database is dropped");
+            return;
+        }
+        let topic = format!("{TOPIC_PREFIX}{}", message.sub_topic);
+        let broadcast = Broadcast::User(message.broadcast);
+        self.hub
+            .broadcast_once(&topic, message.is_private, &broadcast, &message.id);
+    }
+}

@@ -1,0 +1,190 @@
+//! Rows of `realtime.messages` are messages (§6.6).
+
+use bytes::Bytes;
+use plinth_db::replication::pgoutput::{Relation, Tuple, Value};
+
+use crate::protocol::{Body, UserBroadcast};
+
+/// Where the columns stand that make a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MessageColumns {
+    id: usize,
+    topic: usize,
+    event: usize,
+    private: usize,
+    payload: usize,
+    binary_payload: usize,
+}
+
+/// What the database says to a topic.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DatabaseMessage {
+    pub(super) id: Box<str>,
+    pub(super) sub_topic: Box<str>,
+    pub(super) is_private: bool,
+    pub(super) broadcast: UserBroadcast,
+}
+
+impl MessageColumns {
+    /// `None` if this is not a day of `realtime.messages`.
+    pub(super) fn of(relation: &Relation) -> Option<Self> {
+        let is_day = relation.schema == "realtime"
+            && (relation.name == "messages" || relation.name.starts_with("messages_"));
+        if !is_day {
+            return None;
+        }
+        let place = |name: &str| {
+            relation
+                .columns
+                .iter()
+                .position(|column| column.name == name)
+        };
+        Some(Self {
+            id: place("id")?,
+            topic: place("topic")?,
+            event: place("event")?,
+            private: place("private")?,
+            payload: place("payload")?,
+            binary_payload: place("binary_payload")?,
+        })
+    }
+
+    /// `None` where something is missing, without which nobody could be told.
+    pub(super) fn read(&self, row: &Tuple) -> Option<DatabaseMessage> {
+        let text = |place| match row.get(place)? {
+            Value::Text(text) => Some(text),
+            Value::Null | Value::Unchanged | Value::Binary(_) => None,
+        };
+        let word = |place| str::from_utf8(text(place)?).ok();
+        let body = match (text(self.binary_payload), text(self.payload)) {
+            (Some(hex), _) => Body::Bytes(from_hex(hex)?),
+            (None, Some(json)) => Body::Json(json.clone()),
+            (None, None) => return None,
+        };
+        let id = word(self.id)?;
+        Some(DatabaseMessage {
+            id: id.into(),
+            sub_topic: word(self.topic)?.into(),
+            is_private: word(self.private)? == "t",
+            broadcast: UserBroadcast {
+                event: word(self.event)?.into(),
+                body,
+                meta: Some(format!("{{\"id\":\"{id}\"}}").into()),
+            },
+        })
+    }
+}
+
+/// `\x0102`, as the server writes bytes.
+fn from_hex(text: &[u8]) -> Option<Bytes> {
+    let digits = text.strip_prefix(b"\\x")?;
+    let digit = |c: u8| char::from(c).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? << 4 | digit(*low)?).ok(),
+        _ => None,
+    };
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    bytes.map(Bytes::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_db::replication::pgoutput::{RelationColumn, ReplicaIdentity};
+
+    use super::*;
+
+    fn relation(name: &str) -> Relation {
+        let column = |name: &str| RelationColumn {
+            name: name.to_owned(),
+            is_key: false,
+            type_oid: 25,
+            type_modifier: -1,
+        };
+        let names = [
+            "topic",
+            "payload",
+            "event",
+            "private",
+            "id",
+            "binary_payload",
+        ];
+        Relation {
+            oid: 1,
+            schema: "realtime".to_owned(),
+            name: name.to_owned(),
+            identity: ReplicaIdentity::Default,
+            columns: names.map(column).into(),
+        }
+    }
+
+    fn read(values: [Option<&'static str>; 6]) -> Option<DatabaseMessage> {
+        let columns = MessageColumns::of(&relation("messages_2026_01_01")).expect("a day");
+        let value = |value: Option<&'static str>| match value {
+            Some(text) => Value::Text(Bytes::from_static(text.as_bytes())),
+            None => Value::Null,
+        };
+        columns.read(&Tuple::new(values.map(value).into()))
+    }
+
+    #[test]
+    fn other_tables_are_none_of_ours() {
+        assert!(MessageColumns::of(&relation("subscription")).is_none());
+        let mut elsewhere = relation("messages_2026_01_01");
+        elsewhere.schema = "public".to_owned();
+        assert!(MessageColumns::of(&elsewhere).is_none());
+    }
+
+    #[test]
+    fn a_row_is_a_message() {
+        let row = [
+            Some("room"),
+            Some(r#"{"a": 1}"#),
+            Some("e"),
+            Some("t"),
+            Some("7"),
+            None,
+        ];
+        let message = read(row).expect("a message");
+        assert_eq!((&*message.sub_topic, message.is_private), ("room", true));
+        assert_eq!(message.broadcast.body, Body::Json(r#"{"a": 1}"#.into()));
+        assert_eq!(message.broadcast.meta.as_deref(), Some(r#"{"id":"7"}"#));
+    }
+
+    #[test]
+    fn bytes_win_over_an_object() {
+        let row = [
+            Some("r"),
+            Some("{}"),
+            Some("e"),
+            Some("f"),
+            Some("7"),
+            Some("\\x00fF"),
+        ];
+        let message = read(row).expect("a message");
+        assert_eq!(
+            message.broadcast.body,
+            Body::Bytes(Bytes::from_static(&[0, 255]))
+        );
+        assert!(!message.is_private);
+    }
+
+    #[test]
+    fn what_lacks_something_is_no_message() {
+        let whole = [Some("r"), Some("{}"), Some("e"), Some("f"), Some("7"), None];
+        assert!(read(whole).is_some());
+        for place in 0..5 {
+            let mut row = whole;
+            row[place] = None;
+            assert_eq!(read(row), None, "{place}");
+        }
+        let odd = [
+            Some("r"),
+            None,
+            Some("e"),
+            Some("f"),
+            Some("7"),
+            Some("\\x0"),
+        ];
+        assert_eq!(read(odd), None);
+    }
+}

@@ -1,0 +1,572 @@
+//! Changes of rows, as subscribers are told of them (§9).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::support::{ANN, SECRET_KEY, Socket, TestRealtime, token_of};
+
+const BOB: &str = "00000000-0000-0000-0000-00000000000b";
+
+const NOTES: &str = "create table public.notes (id int primary key, body text, n numeric);
+    grant select on public.notes to anon, authenticated, service_role";
+
+/// Everybody sees what they own.
+const OWNED: &str = "create table public.owned (id int primary key, owner uuid, body text);
+    grant select on public.owned to anon, authenticated, service_role;
+    alter table public.owned enable row level security;
+    create policy own on public.owned for select to authenticated using (owner = auth.uid())";
+
+async fn with_notes() -> (TestRealtime, Socket) {
+    let realtime = TestRealtime::start().await;
+    realtime.publish("public.notes", NOTES).await;
+    let socket = realtime.socket().await;
+    (realtime, socket)
+}
+
+fn all(table: &str) -> Value {
+    json!([{"event": "*", "schema": "public", "table": table}])
+}
+
+#[tokio::test]
+async fn every_kind_of_change_is_told_in_the_order_of_commits() {
+    let (realtime, mut socket) = with_notes().await;
+    let ids = socket.subscribe("1", "realtime:r", all("notes")).await;
+
+    realtime
+        .execute("insert into notes values (1, 'a', 1.50); update notes set body = 'b'; delete from notes")
+        .await;
+
+    let columns = json!([
+        {"name": "id", "type": "int4"},
+        {"name": "body", "type": "text"},
+        {"name": "n", "type": "numeric"},
+    ]);
+    let mut inserted = socket.change().await;
+    let committed = inserted["data"]["commit_timestamp"].take();
+    let committed = committed.as_str().expect("a time");
+    assert_eq!(
+        (committed.len(), committed.ends_with('Z')),
+        (24, true),
+        "{committed}"
+    );
+    assert_eq!(
+        inserted,
+        json!({"ids": ids, "data": {
+            "schema": "public", "table": "notes", "type": "INSERT", "commit_timestamp": null,
+            "columns": columns, "errors": null, "record": {"id": 1, "body": "a", "n": 1.50},
+        }})
+    );
+    let updated = socket.change().await;
+    assert_eq!(updated["data"]["type"], "UPDATE");
+    assert_eq!(
+        updated["data"]["record"],
+        json!({"id": 1, "body": "b", "n": 1.50})
+    );
+    assert_eq!(updated["data"]["old_record"], json!({"id": 1}));
+    let deleted = socket.change().await;
+    assert_eq!(deleted["data"]["type"], "DELETE");
+    assert_eq!(deleted["data"]["old_record"], json!({"id": 1}));
+    assert_eq!(deleted["data"].get("record"), None);
+}
+
+#[tokio::test]
+async fn sockets_of_the_first_version_are_told_too() {
+    let (realtime, _) = with_notes().await;
+    let mut socket = realtime
+        .open(&format!("apikey={}", super::support::PUBLISHABLE_KEY))
+        .await;
+    let entries = all("notes");
+    socket
+        .send(
+            json!({"topic": "realtime:r", "event": "phx_join", "ref": "1",
+            "payload": {"config": {"postgres_changes": entries}}}),
+        )
+        .await;
+    assert_eq!(socket.next().await["event"], "phx_reply");
+    assert_eq!(socket.next().await["payload"]["status"], "ok");
+
+    realtime.execute("insert into notes values (1, 'a')").await;
+
+    let change = socket.next().await;
+    assert_eq!(change["event"], "postgres_changes");
+    assert_eq!(change["payload"]["data"]["record"]["body"], "a");
+}
+
+#[tokio::test]
+async fn events_and_filters_choose_and_one_message_lists_all_that_fit() {
+    let (realtime, mut socket) = with_notes().await;
+    let entries = json!([
+        {"event": "INSERT", "schema": "public", "table": "notes"},
+        {"event": "UPDATE", "schema": "public", "table": "notes"},
+        {"event": "*", "schema": "public", "table": "notes", "filter": "id=eq.2"},
+        {"event": "*", "schema": "public", "table": "notes", "filter": "id=in.(2,3),body=like.b%"},
+    ]);
+    let ids = socket.subscribe("1", "realtime:r", entries).await;
+
+    realtime
+        .execute("insert into notes values (1, 'b'), (2, 'b'), (3, 'c'); update notes set n = 1 where id = 3; delete from notes")
+        .await;
+
+    assert_eq!(socket.change().await["ids"], json!([ids[0]]));
+    assert_eq!(
+        socket.change().await["ids"],
+        json!([ids[0], ids[2], ids[3]])
+    );
+    assert_eq!(socket.change().await["ids"], json!([ids[0]]));
+    assert_eq!(socket.change().await["ids"], json!([ids[1]]));
+    // Of a deleted row only the key is known.
+    let deleted = socket.change().await;
+    assert_eq!(deleted["ids"], json!([ids[2]]));
+    assert_eq!(deleted["data"]["old_record"], json!({"id": 2}));
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn filters_that_only_the_database_understands_are_asked() {
+    let (realtime, mut socket) = with_notes().await;
+    let filtered = |filter: &str| json!({"event": "*", "schema": "public", "table": "notes", "filter": filter});
+    let entries = json!([
+        filtered("body=match.^x+$"),
+        filtered("body=imatch.^X"),
+        filtered("body=gt.m"),
+        filtered("body=not.match.x"),
+    ]);
+    let ids = socket.subscribe("1", "realtime:r", entries).await;
+
+    realtime
+        .execute("insert into notes values (1, 'xx'); insert into notes values (2, 'a'); insert into notes values (3, null)")
+        .await;
+
+    assert_eq!(
+        socket.change().await["ids"],
+        json!([ids[0], ids[1], ids[2]])
+    );
+    assert_eq!(socket.change().await["ids"], json!([ids[3]]));
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn wishes_that_make_no_sense_are_named_and_the_channel_stays() {
+    let (realtime, _) = with_notes().await;
+    let bad = [
+        (
+            json!({"schema": "public", "table": "nothing", "event": "INSERT"}),
+            "Unable to subscribe to changes with given parameters. Please check Realtime is enabled \
+             for the given connect parameters: [event: INSERT, schema: public, table: nothing, \
+             filters: [], select: nil]",
+        ),
+        (
+            json!({"schema": "public", "table": "notes", "event": "*", "filter": "notacolumn=eq.123"}),
+            "Unable to subscribe to changes with given parameters. An exception happened so please \
+             check your connect parameters: [event: *, schema: public, table: notes, filters: \
+             [{\"notacolumn\", \"eq\", \"123\", false}], select: nil]. Exception: ERROR P0001 \
+             (raise_exception) invalid column for filter notacolumn",
+        ),
+        (
+            json!({"schema": "public", "table": "notes", "filter": "id=foo.1"}),
+            "Error parsing `filter` params: [\"foo\", \"1\"]",
+        ),
+        (
+            json!({"schema": "public", "table": "notes", "filter": "id=eq.x"}),
+            "Unable to subscribe to changes with given parameters. An exception happened so please \
+             check your connect parameters: [event: *, schema: public, table: notes, filters: \
+             [{\"id\", \"eq\", \"x\", false}], select: nil]. Exception: ERROR 22P02 \
+             (invalid_text_representation) invalid input syntax for type integer: \"x\"",
+        ),
+    ];
+    for (entry, expected) in bad {
+        let mut socket = realtime.socket().await;
+        socket.ask("1", "realtime:r", json!([entry]), None).await;
+        let said = socket.next().await;
+        assert_eq!(said[4]["status"], "error", "{said}");
+        assert_eq!(said[4]["message"], expected);
+        realtime
+            .execute("insert into notes values (1); delete from notes")
+            .await;
+        socket.is_silent().await;
+    }
+}
+
+#[tokio::test]
+async fn columns_are_chosen_by_the_client_and_by_grants() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .publish(
+            "public.people",
+            "create table people (id int primary key, name text, salary int);
+             revoke all on people from anon; grant select (id, name) on people to anon;
+             grant select on people to service_role",
+        )
+        .await;
+    let mut anon = realtime.socket().await;
+    let mut service = realtime
+        .open(&format!("apikey={SECRET_KEY}&vsn=2.0.0"))
+        .await;
+    anon.subscribe("1", "realtime:r", all("people")).await;
+    let chosen = json!([{"schema": "public", "table": "people", "select": ["salary"]}]);
+    service.subscribe("1", "realtime:r", chosen.clone()).await;
+
+    realtime
+        .execute("insert into people values (1, 'ann', 7)")
+        .await;
+
+    let told = anon.change().await;
+    assert_eq!(told["data"]["record"], json!({"id": 1, "name": "ann"}));
+    assert_eq!(told["data"]["columns"].as_array().map(Vec::len), Some(2));
+    assert_eq!(service.record().await, json!({"id": 1, "salary": 7}));
+
+    let mut other = realtime.socket().await;
+    other.ask("1", "realtime:r", chosen, None).await;
+    let said = other.next().await[4]["message"].clone();
+    let said = said.as_str().expect("a text");
+    assert!(said.ends_with("invalid column for select salary"), "{said}");
+}
+
+#[tokio::test]
+async fn policies_decide_for_everybody_by_themselves() {
+    let realtime = TestRealtime::start().await;
+    realtime.publish("public.owned", OWNED).await;
+    let (ann, bob) = (token_of(ANN), token_of(BOB));
+    let mut sockets = Vec::new();
+    for token in [Some(&*ann), Some(&*bob), None] {
+        let mut socket = realtime.socket().await;
+        socket
+            .subscribe_as("1", "realtime:r", all("owned"), token)
+            .await;
+        sockets.push(socket);
+    }
+    let mut service = realtime
+        .open(&format!("apikey={SECRET_KEY}&vsn=2.0.0"))
+        .await;
+    service.subscribe("1", "realtime:r", all("owned")).await;
+
+    realtime
+        .execute(&format!(
+            "insert into owned values (1, '{ANN}', 'a'), (2, '{BOB}', 'b'), (3, null, 'c');
+             update owned set body = 'd' where id = 2; delete from owned where id = 1"
+        ))
+        .await;
+
+    let id = |change: &Value| change["data"]["record"]["id"].clone();
+    // A row that is gone when it is asked about is not shown, so only Bob's two are certain here.
+    assert_eq!(id(&sockets[1].change().await), 2);
+    assert_eq!(id(&sockets[1].change().await), 2);
+    for expected in [1, 2, 3, 2] {
+        assert_eq!(id(&service.change().await), expected);
+    }
+    // Nobody can be asked about a row that is gone: everybody hears of its key.
+    let gone = service.change().await;
+    assert_eq!(gone["data"]["old_record"], json!({"id": 1}));
+    for socket in [1, 2] {
+        let gone = sockets[socket].change().await;
+        assert_eq!(gone["data"]["type"], "DELETE");
+        assert_eq!(gone["data"]["old_record"], json!({"id": 1}));
+        sockets[socket].is_silent().await;
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_is_revoked_or_fails_shows_nothing_more() {
+    let realtime = TestRealtime::start().await;
+    realtime.publish("public.owned", OWNED).await;
+    let token = token_of(ANN);
+    let mut ann = realtime.socket().await;
+    ann.subscribe_as("1", "realtime:r", all("owned"), Some(&token))
+        .await;
+    let insert = |id: i32| format!("insert into owned values ({id}, '{ANN}')");
+    realtime.execute(&insert(1)).await;
+    assert_eq!(ann.record().await["id"], 1);
+
+    realtime.execute("drop policy own on owned").await;
+    realtime.execute(&insert(2)).await;
+    realtime
+        .execute("create policy bad on owned for select using (1 / (id - 3) > 9)")
+        .await;
+    realtime.execute(&insert(3)).await;
+    realtime
+        .execute("drop policy bad on owned; create policy good on owned for select using (id = 4)")
+        .await;
+    realtime.execute(&insert(4)).await;
+
+    // None of them is visible later either, so it does not matter when each was asked about.
+    assert_eq!(ann.record().await["id"], 4);
+    ann.is_silent().await;
+}
+
+#[tokio::test]
+async fn another_token_is_another_view() {
+    let realtime = TestRealtime::start().await;
+    realtime.publish("public.owned", OWNED).await;
+    let mut socket = realtime.socket().await;
+    socket
+        .subscribe_as("1", "realtime:r", all("owned"), Some(&token_of(ANN)))
+        .await;
+    let both = format!("insert into owned values (1, '{ANN}'), (2, '{BOB}')");
+    realtime.execute(&both).await;
+    assert_eq!(socket.record().await["id"], 1);
+
+    let other = json!({"access_token": token_of(BOB)});
+    socket
+        .send(json!(["1", "2", "realtime:r", "access_token", other]))
+        .await;
+    let said = socket.next().await;
+    assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
+    realtime
+        .execute("delete from owned where false; update owned set body = 'x'")
+        .await;
+
+    assert_eq!(socket.record().await["id"], 2);
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn a_table_without_a_primary_key_says_so() {
+    let realtime = TestRealtime::start().await;
+    let ddl = "create table loose (n int); alter table loose replica identity full;
+               grant select on loose to anon";
+    realtime.publish("public.loose", ddl).await;
+    let mut socket = realtime.socket().await;
+    socket.subscribe("1", "realtime:r", all("loose")).await;
+
+    realtime
+        .execute("insert into loose values (1); delete from loose")
+        .await;
+
+    let told = socket.change().await;
+    assert_eq!(
+        told["data"]["errors"],
+        json!(["Error 400: Bad Request, no primary key"])
+    );
+    assert_eq!(told["data"]["record"], json!({}));
+    let gone = socket.change().await;
+    assert_eq!(gone["data"]["old_record"], json!({"n": 1}));
+}
+
+#[tokio::test]
+async fn a_key_that_a_role_may_not_read_is_no_row_for_it() {
+    let realtime = TestRealtime::start().await;
+    let ddl = "create table half (id int primary key, n int); revoke all on half from anon;
+               grant select (n) on half to anon";
+    realtime.publish("public.half", ddl).await;
+    let mut socket = realtime.socket().await;
+    socket.subscribe("1", "realtime:r", all("half")).await;
+
+    realtime.execute("insert into half values (1, 2)").await;
+
+    let told = socket.change().await;
+    assert_eq!(told["data"]["errors"], json!(["Error 401: Unauthorized"]));
+    assert_eq!(told["data"]["record"], json!({}));
+}
+
+#[tokio::test]
+async fn a_table_may_change_while_somebody_listens() {
+    let (realtime, mut socket) = with_notes().await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+    realtime
+        .execute("insert into notes values (1, 'a', 1)")
+        .await;
+    assert_eq!(socket.record().await, json!({"id": 1, "body": "a", "n": 1}));
+
+    realtime
+        .execute(
+            "alter table notes add extra jsonb, drop n; alter table notes rename body to text;
+                  insert into notes values (2, 'b', '{\"x\": [1]}')",
+        )
+        .await;
+    assert_eq!(
+        socket.record().await,
+        json!({"id": 2, "text": "b", "extra": {"x": [1]}})
+    );
+
+    realtime.execute("drop table notes").await;
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn large_values_that_did_not_change_are_left_out_unless_the_old_row_has_them() {
+    let (realtime, mut socket) = with_notes().await;
+    realtime
+        .execute(
+            "alter table notes alter body set storage external;
+                  insert into notes values (1, repeat('x', 100000), 1)",
+        )
+        .await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+
+    realtime.execute("update notes set n = 2").await;
+    assert_eq!(socket.record().await, json!({"id": 1, "n": 2}));
+
+    realtime
+        .execute("alter table notes replica identity full; update notes set n = 3")
+        .await;
+    let told = socket.change().await;
+    assert_eq!(
+        told["data"]["record"]["body"].as_str().map(str::len),
+        Some(100_000)
+    );
+    assert_eq!(told["data"]["old_record"]["n"], 2);
+}
+
+#[tokio::test]
+async fn values_of_all_types_are_what_to_jsonb_makes_of_them() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .publish(
+            "public.odd",
+            "create type mood as enum ('ok'); create type pair as (a int, b text);
+             create table odd (id int8 primary key, m mood, p pair, r int4range, tz timestamptz,
+                 ts timestamp, d date, b bytea, j jsonb, a text[], iv interval, f float8, u uuid);
+             grant select on odd to anon; alter database current_database_name set timezone = 'Asia/Tokyo'"
+                .replace("current_database_name", realtime.database())
+                .as_str(),
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+    socket.subscribe("1", "realtime:r", all("odd")).await;
+
+    realtime
+        .execute(
+            "insert into odd values (9007199254740993, 'ok', (1, 'x,y'), '[1,4)',
+             '2025-11-03 09:32:55+00', '2025-11-03 09:32:55', '2025-11-03', '\\x0102',
+             '{\"a\": [1, null]}', '{a,NULL,\"b c\"}', '1 day 2 hours', 'NaN',
+             '00000000-0000-0000-0000-00000000000a')",
+        )
+        .await;
+
+    let record = socket.record().await;
+    assert_eq!(record["id"].to_string(), "9007199254740993");
+    let expected = json!({
+        "m": "ok", "p": {"a": 1, "b": "x,y"}, "r": "[1,4)", "tz": "2025-11-03T09:32:55+00:00",
+        "ts": "2025-11-03T09:32:55", "d": "2025-11-03", "b": "0102", "j": {"a": [1, null]},
+        "a": ["a", null, "b c"], "iv": "1 day 02:00:00", "f": "NaN",
+        "u": "00000000-0000-0000-0000-00000000000a",
+    });
+    for (name, value) in expected.as_object().expect("an object") {
+        assert_eq!(record[name], *value, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_transaction_arrives_whole_and_in_order() {
+    let (realtime, mut socket) = with_notes().await;
+    realtime.execute("alter table notes enable row level security; create policy all_of_it on notes using (true)").await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+
+    realtime
+        .execute("insert into notes select i, 'row ' || i from generate_series(1, 100000) i")
+        .await;
+
+    for expected in 1..=100_000 {
+        assert_eq!(socket.record().await["id"], expected);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_when_the_connection_is() {
+    let (realtime, mut socket) = with_notes().await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+    realtime.execute("insert into notes values (1)").await;
+    assert_eq!(socket.record().await["id"], 1);
+
+    let end_sender = "select pg_terminate_backend(active_pid) from pg_replication_slots
+                      where database = current_database()";
+    for id in 2..12 {
+        if id % 3 == 0 {
+            realtime.execute(end_sender).await;
+        }
+        realtime
+            .execute(&format!("insert into notes values ({id})"))
+            .await;
+    }
+
+    for expected in 2..12 {
+        assert_eq!(socket.record().await["id"], expected);
+    }
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn a_slot_that_is_gone_is_made_anew_and_subscribers_are_told() {
+    let (realtime, mut socket) = with_notes().await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+
+    realtime
+        .execute(
+            "do $$ declare s record; begin
+            select slot_name, active_pid into s from pg_replication_slots
+                where database = current_database();
+            perform pg_terminate_backend(s.active_pid, 5000);
+            perform pg_drop_replication_slot(s.slot_name);
+        end $$",
+        )
+        .await;
+
+    let said = socket.next().await;
+    assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
+    realtime.execute("insert into notes values (1)").await;
+    assert_eq!(socket.record().await["id"], 1);
+}
+
+#[tokio::test]
+async fn tables_that_are_published_later_are_heard_of() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(NOTES).await;
+    let (mut early, mut late) = (realtime.socket().await, realtime.socket().await);
+    let of_schema = json!([{"event": "*", "schema": "public"}]);
+    early.ask("1", "realtime:r", of_schema.clone(), None).await;
+    assert_eq!(early.next().await[4]["status"], "error");
+
+    realtime
+        .execute("alter publication supabase_realtime add table notes")
+        .await;
+    late.subscribe("1", "realtime:r", of_schema).await;
+
+    assert_eq!(early.next().await[4]["message"], "Subscribed to PostgreSQL");
+    realtime.execute("insert into notes values (1)").await;
+    assert_eq!(early.record().await["id"], 1);
+    assert_eq!(late.record().await["id"], 1);
+}
+
+#[tokio::test]
+async fn no_log_is_kept_for_nobody() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.replication_idle", "100ms")]).await;
+    realtime.publish("public.notes", NOTES).await;
+    let slots = "select count(*) from pg_replication_slots where database = current_database()";
+    let mut socket = realtime.socket().await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+    assert_eq!(realtime.count(slots).await, 1);
+
+    socket
+        .send(json!(["1", "2", "realtime:r", "phx_leave", {}]))
+        .await;
+    while realtime.count(slots).await != 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    let mut again = realtime.socket().await;
+    again.subscribe("1", "realtime:r", all("notes")).await;
+    realtime.execute("insert into notes values (1)").await;
+    assert_eq!(again.record().await["id"], 1);
+
+    realtime.service.finish().await;
+    assert_eq!(realtime.count(slots).await, 0);
+}
+
+#[tokio::test]
+async fn whoever_leaves_hears_nothing_more() {
+    let (realtime, mut socket) = with_notes().await;
+    socket.subscribe("1", "realtime:r", all("notes")).await;
+    socket.subscribe("2", "realtime:s", all("notes")).await;
+    socket
+        .send(json!(["1", "3", "realtime:r", "phx_leave", {}]))
+        .await;
+    assert_eq!(socket.next().await[3], "phx_reply");
+    assert_eq!(socket.next().await[3], "phx_close");
+
+    realtime.execute("insert into notes values (1)").await;
+
+    let frame = socket.next().await;
+    assert_eq!(frame[2], "realtime:s");
+    socket.is_silent().await;
+}

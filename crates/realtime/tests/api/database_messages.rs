@@ -1,0 +1,217 @@
+//! Messages that the database sends (§6.6).
+
+use axum::body::Bytes;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::support::{ANN, PUBLISHABLE_KEY, Socket, TestRealtime, token_of};
+
+/// Everybody who is signed in may hear everything.
+const POLICY: &str =
+    "create policy hear on realtime.messages for select to authenticated using (true)";
+
+async fn ready(socket: &mut Socket, topic: &str, config: Value) {
+    let mut config = config;
+    config["broadcast"]["replication_ready"] = true.into();
+    let payload = json!({"config": config, "access_token": token_of(ANN)});
+    let answer = socket.join("1", topic, payload).await;
+    assert_eq!(answer["status"], "ok", "{answer}");
+}
+
+async fn is_ready(socket: &mut Socket) {
+    let said = socket.next().await;
+    assert_eq!(
+        said[4]["message"], "Replication connection established",
+        "{said}"
+    );
+    assert_eq!(said[4]["status"], "ok");
+    assert_eq!(said[4]["extension"], "system");
+}
+
+/// Topic, event, meta and payload of a binary broadcast.
+fn read(message: Message) -> (String, String, Value, Bytes) {
+    let Message::Binary(frame) = message else {
+        panic!("{message:?}");
+    };
+    assert_eq!(frame[0], 4);
+    let [topic, event, meta] = [1, 2, 3].map(|place| usize::from(frame[place]));
+    let text = |from: usize, length: usize| {
+        String::from_utf8(frame[from..from + length].to_vec()).expect("text")
+    };
+    let meta_text = text(5 + topic + event, meta);
+    (
+        text(5, topic),
+        text(5 + topic, event),
+        serde_json::from_str(&meta_text).expect("JSON"),
+        frame.slice(5 + topic + event + meta..),
+    )
+}
+
+#[tokio::test]
+async fn what_the_database_sends_reaches_public_and_private_rooms_apart() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(POLICY).await;
+    let (mut public, mut private) = (realtime.socket().await, realtime.socket().await);
+    ready(&mut public, "realtime:room", json!({})).await;
+    is_ready(&mut public).await;
+    ready(&mut private, "realtime:room", json!({"private": true})).await;
+    is_ready(&mut private).await;
+
+    realtime
+        .execute(
+            "select realtime.send('{\"n\": 1}', 'greet', 'room', false);
+                  select realtime.send('{\"n\": 2, \"id\": \"7\"}', 'greet', 'room')",
+        )
+        .await;
+
+    let (topic, event, meta, payload) = read(public.message().await);
+    assert_eq!((&*topic, &*event), ("realtime:room", "greet"));
+    let payload: Value = serde_json::from_slice(&payload).expect("JSON");
+    assert_eq!(payload["n"], 1);
+    assert_eq!(payload["id"], meta["id"]);
+    let (_, _, _, payload) = read(private.message().await);
+    let payload: Value = serde_json::from_slice(&payload).expect("JSON");
+    assert_eq!(payload, json!({"n": 2, "id": "7"}));
+    public.is_silent().await;
+    private.is_silent().await;
+}
+
+#[tokio::test]
+async fn sockets_of_the_first_version_get_an_object_and_no_bytes() {
+    let realtime = TestRealtime::start().await;
+    let mut socket = realtime.open(&format!("apikey={PUBLISHABLE_KEY}")).await;
+    socket
+        .send(
+            json!({"topic": "realtime:r", "event": "phx_join", "ref": "1",
+            "payload": {"config": {"broadcast": {"replication_ready": true}}}}),
+        )
+        .await;
+    assert_eq!(socket.next().await["event"], "phx_reply");
+    assert_eq!(socket.next().await["event"], "system");
+
+    realtime
+        .execute(
+            "select realtime.send_binary('\\x0001', 'b', 'r', false);
+                  select realtime.send('{\"n\": 1}', 'greet', 'r', false)",
+        )
+        .await;
+
+    let frame = socket.next().await;
+    assert_eq!(frame["event"], "broadcast");
+    assert_eq!(frame["payload"]["event"], "greet");
+    assert_eq!(frame["payload"]["payload"]["n"], 1);
+    assert!(frame["payload"]["meta"]["id"].is_string());
+}
+
+#[tokio::test]
+async fn bytes_arrive_as_bytes() {
+    let realtime = TestRealtime::start().await;
+    let mut socket = realtime.socket().await;
+    ready(&mut socket, "realtime:r", json!({})).await;
+    is_ready(&mut socket).await;
+
+    realtime
+        .execute("select realtime.send_binary('\\x0001ff', 'b', 'r', false)")
+        .await;
+
+    let (_, event, _, payload) = read(socket.message().await);
+    assert_eq!((&*event, &payload[..]), ("b", &[0, 1, 255][..]));
+}
+
+#[tokio::test]
+async fn triggers_tell_of_their_rows() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(POLICY).await;
+    realtime
+        .execute(
+            "create table notes (id int primary key, body text);
+            create function tell() returns trigger language plpgsql as $$ begin
+                perform realtime.broadcast_changes('notes', tg_op, tg_op, tg_table_name,
+                    tg_table_schema, new, old);
+                return null;
+            end $$;
+            create trigger tell after insert or update or delete on notes
+                for each row execute function tell()",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+    ready(&mut socket, "realtime:notes", json!({"private": true})).await;
+    is_ready(&mut socket).await;
+
+    realtime
+        .execute(
+            "insert into notes values (1, 'a'); update notes set body = 'b'; delete from notes",
+        )
+        .await;
+
+    let rows = [
+        ("INSERT", Value::Null, json!({"id": 1, "body": "a"})),
+        (
+            "UPDATE",
+            json!({"id": 1, "body": "a"}),
+            json!({"id": 1, "body": "b"}),
+        ),
+        ("DELETE", json!({"id": 1, "body": "b"}), Value::Null),
+    ];
+    for (operation, old, new) in rows {
+        let (_, event, _, payload) = read(socket.message().await);
+        let payload: Value = serde_json::from_slice(&payload).expect("JSON");
+        assert_eq!(
+            (&*event, &payload["operation"]),
+            (operation, &json!(operation))
+        );
+        assert_eq!((&payload["old_record"], &payload["record"]), (&old, &new));
+        assert_eq!(
+            (&payload["table"], &payload["schema"]),
+            (&json!("notes"), &json!("public"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_was_replayed_is_not_told_again() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(POLICY).await;
+    let mut first = realtime.socket().await;
+    ready(&mut first, "realtime:r", json!({"private": true})).await;
+    is_ready(&mut first).await;
+    // The stream stands still, so that the message is found by the replay before it is told.
+    realtime
+        .execute("select realtime.send('{\"n\": 1}', 'greet', 'r')")
+        .await;
+    let mut second = realtime.socket().await;
+    let replay = json!({"private": true, "broadcast": {"replay": {"since": 0}}});
+    ready(&mut second, "realtime:r", replay).await;
+
+    let replayed = second.next().await;
+    assert_eq!(replayed[4]["meta"]["replayed"], true, "{replayed}");
+    is_ready(&mut second).await;
+    realtime
+        .execute("select realtime.send('{\"n\": 2}', 'greet', 'r')")
+        .await;
+    let (_, _, _, payload) = read(second.message().await);
+    let payload: Value = serde_json::from_slice(&payload).expect("JSON");
+    assert_eq!(payload["n"], 2);
+    for expected in [1, 2] {
+        let (_, _, _, payload) = read(first.message().await);
+        let payload: Value = serde_json::from_slice(&payload).expect("JSON");
+        assert_eq!(payload["n"], expected);
+    }
+}
+
+#[tokio::test]
+async fn messages_that_are_too_large_are_dropped() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_payload_size_in_kb", "1")]).await;
+    let mut socket = realtime.socket().await;
+    ready(&mut socket, "realtime:r", json!({})).await;
+    is_ready(&mut socket).await;
+
+    realtime
+        .execute(
+            "select realtime.send(jsonb_build_object('x', repeat('x', 2000)), 'big', 'r', false);
+                  select realtime.send('{}', 'small', 'r', false)",
+        )
+        .await;
+
+    assert_eq!(read(socket.message().await).1, "small");
+}
