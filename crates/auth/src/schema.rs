@@ -38,6 +38,7 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
         migration!(12, "bookkeeping", "0012_bookkeeping.sql"),
         migration!(13, "mailbox", "0013_mailbox.sql"),
         migration!(14, "audit_order", "0014_audit_order.sql"),
+        migration!(15, "search", "0015_search.sql"),
     ],
 };
 

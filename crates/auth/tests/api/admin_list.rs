@@ -139,6 +139,40 @@ async fn a_filter_is_part_of_an_address_or_a_name() {
 }
 
 #[tokio::test]
+async fn letters_of_all_languages_and_short_texts_are_found() {
+    let api = with_users(&[], 3).await;
+    api.execute(
+        "update auth.users set raw_user_meta_data = '{\"full_name\": \"Jürgen Groß\"}'
+         where email = 'user2@mail.dev'",
+    )
+    .await;
+
+    for part in [
+        "j%C3%BCrgen",
+        "J%C3%9CRGEN%20gro",
+        "rgen",
+        "%C3%9F",
+        "ge",
+        "r2@",
+    ] {
+        let found = list(&api, &format!("?filter={part}")).await;
+        assert_eq!(emails(&found), ["user2@mail.dev"], "{part}");
+        assert_eq!(found.header("x-total-count"), Some("1"), "{part}");
+    }
+}
+
+#[tokio::test]
+async fn users_are_found_without_the_index_of_our_own_schema() {
+    let api = with_users(&[], 3).await;
+    api.execute("drop function auth.search_trigrams(text) cascade")
+        .await;
+
+    let found = list(&api, "?filter=user2").await;
+
+    assert_eq!(emails(&found), ["user2@mail.dev"]);
+}
+
+#[tokio::test]
 async fn rows_of_seeds_are_listed_and_others_audiences_are_not() {
     let api = Api::start(&[]).await;
     api.execute(
