@@ -1,5 +1,5 @@
 //! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
-//! session that refreshes itself, the database, and files.
+//! session that refreshes itself, the database, files and functions.
 //!
 //! ```
 //! use plinth_client::Client;
@@ -45,6 +45,8 @@
 //! - [`rest`]: tables and functions of the database. Feature `rest`, on by default.
 //! - [`storage`]: buckets and files, in one piece, as streams, or in parts that survive a lost
 //!   connection. Feature `storage`, on by default.
+//! - [`functions`]: code of yours on the server, called with any body, answering as a whole or in
+//!   events. Feature `functions`, on by default.
 //! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
 //!   [`FileStore`] for command-line tools, `KeyringStore` for the system's keyring (feature
 //!   `keyring`; Linux, macOS and Windows), cookies with `plinth-session`, or your own.
@@ -52,7 +54,7 @@
 //!   service, such as an `axum::Router` in a test. Feature `rustls`, on by default, or `native-tls`
 //!   says who speaks TLS; with both it is the system's library.
 //!
-//! Realtime and functions will come with their services.
+//! Realtime will come with its service.
 //!
 //! # What is different from the JavaScript client
 //!
@@ -70,9 +72,9 @@
 //! through memory as a whole.
 
 #![warn(missing_docs)]
-// Some shared parts have no other users than the database builder and the files.
+// Some shared parts have no other users than the database builder, the files and the functions.
 #![cfg_attr(
-    not(all(feature = "rest", feature = "storage")),
+    not(all(feature = "rest", feature = "storage", feature = "functions")),
     allow(dead_code, unused_imports)
 )]
 
@@ -80,6 +82,8 @@ pub mod auth;
 mod call_options;
 mod client;
 mod clock;
+#[cfg(feature = "functions")]
+pub mod functions;
 mod http;
 mod json;
 mod project_url;
@@ -97,6 +101,8 @@ pub use crate::http::{Http, HttpService, TransportError};
 pub use auth::{AdminClient, Auth, AuthError, AuthEvent};
 pub use client::{Client, ClientBuilder, ThirdParty, TokenSource};
 pub use clock::{Clock, ManualClock, SystemClock};
+#[cfg(feature = "functions")]
+pub use functions::FunctionError;
 pub use project_url::{InvalidProjectUrl, ProjectUrl, storage_key};
 #[cfg(feature = "rest")]
 pub use rest::RestError;

@@ -14,7 +14,7 @@
 mod client {
     use std::error::Error;
 
-    use futures_util::StreamExt;
+    use futures_util::{StreamExt, TryStreamExt};
     use plinth_client::auth::{
         Auth, EmailOtp, ErrorCode, Otp, PasswordRequest, Provider, SignOutReason,
     };
@@ -215,6 +215,39 @@ mod client {
         upload.finish().await?;
         Ok(())
     }
+
+    #[derive(serde::Deserialize)]
+    struct Greeting {
+        greeting: String,
+    }
+
+    #[rustfmt::skip]
+    async fn functions(client: Client, bytes: Vec<u8>) -> Done {
+        fn show(_value: Value) {}
+        fn keep(_bytes: axum::body::Bytes) {}
+
+        use http::Method;
+        use plinth_client::functions::{Form, FunctionData, Region};
+
+        let functions = client.functions();
+
+        let greeting: Greeting = functions.invoke("hello").json(&json!({ "name": "Ann" })).send_as().await?;
+        let task: Value = functions.invoke("tasks/7?full=1").method(Method::GET).send_as().await?;
+
+        let form = Form::new().text("title", "The sea").file("photo", "sea.jpg", "image/jpeg", bytes);
+        let answer = functions.invoke("photos").multipart(&form).region(Region::EuWest1).send().await?;
+        match answer.data {
+            FunctionData::Json(value) => show(value),
+            FunctionData::Bytes(bytes) => keep(bytes),
+            other => println!("{other:?}"),
+        }
+
+        let mut words = functions.invoke("story").text("a whale").send_stream().await?.events();
+        while let Some(word) = words.try_next().await? {
+            print!("{}", word.data);
+        }
+        Ok(())
+    }
 }
 
 mod sessions {
@@ -315,5 +348,5 @@ fn every_block_of_rust_in_the_docs_stands_here_and_compiles() {
         let is_here = here.windows(block.len()).any(|lines| lines == block);
         assert!(is_here, "not compiled:\n{}", block.join("\n"));
     }
-    assert_eq!(pages.map(|page| blocks(page).len()), [12, 5]);
+    assert_eq!(pages.map(|page| blocks(page).len()), [13, 5]);
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod claims;
 mod events;
+mod functions;
 mod loading;
 mod refreshing;
 mod rest;
