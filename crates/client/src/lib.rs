@@ -1,5 +1,5 @@
 //! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
-//! session that refreshes itself, the database, files and functions.
+//! session that refreshes itself, the database, files, functions, and channels in real time.
 //!
 //! ```
 //! use plinth_client::Client;
@@ -47,14 +47,14 @@
 //!   connection. Feature `storage`, on by default.
 //! - [`functions`]: code of yours on the server, called with any body, answering as a whole or in
 //!   events. Feature `functions`, on by default.
+//! - `realtime`: channels that people talk over, who is there, and rows that change, while it
+//!   happens. Feature `realtime`, on by default; not in the browser.
 //! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
 //!   [`FileStore`] for command-line tools, `KeyringStore` for the system's keyring (feature
 //!   `keyring`; Linux, macOS and Windows), cookies with `plinth-session`, or your own.
 //! - [`Http`]: requests go over reqwest, through a reqwest client of yours, or through any tower
 //!   service, such as an `axum::Router` in a test. Feature `rustls`, on by default, or `native-tls`
 //!   says who speaks TLS; with both it is the system's library.
-//!
-//! Realtime will come with its service.
 //!
 //! # What is different from the JavaScript client
 //!
@@ -67,14 +67,19 @@
 //!
 //! # In the browser
 //!
-//! Everything but [`FileStore`], `KeyringStore` and uploads of files by their path also compiles for
+//! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by their path also compiles for
 //! `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and files pass
 //! through memory as a whole.
 
 #![warn(missing_docs)]
-// Some shared parts have no other users than the database builder, the files and the functions.
+// Some shared parts have no other users than a feature.
 #![cfg_attr(
-    not(all(feature = "rest", feature = "storage", feature = "functions")),
+    not(all(
+        feature = "rest",
+        feature = "storage",
+        feature = "functions",
+        feature = "realtime"
+    )),
     allow(dead_code, unused_imports)
 )]
 
@@ -87,6 +92,8 @@ pub mod functions;
 mod http;
 mod json;
 mod project_url;
+#[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+pub mod realtime;
 #[cfg(feature = "rest")]
 pub mod rest;
 mod runtime;
@@ -104,6 +111,8 @@ pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "functions")]
 pub use functions::FunctionError;
 pub use project_url::{InvalidProjectUrl, ProjectUrl, storage_key};
+#[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+pub use realtime::{Realtime, RealtimeError};
 #[cfg(feature = "rest")]
 pub use rest::RestError;
 pub use runtime::{BoxFuture, BoxStream, MaybeSend, MaybeSync};

@@ -5,6 +5,7 @@ mod claims;
 mod events;
 mod functions;
 mod loading;
+mod realtime;
 mod refreshing;
 mod rest;
 mod rest_sending;

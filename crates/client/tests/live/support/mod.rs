@@ -1,4 +1,4 @@
-//! The auth, database and storage services of one project on a loopback port, with a database of their own.
+//! The auth, database, storage and realtime services of one project on a loopback port, with a database of their own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use plinth_project::{
     ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
     PublicUrl,
 };
+use plinth_realtime::RealtimeService;
 use plinth_rest::RestService;
 use plinth_settings::{Loader, SettingsHandle};
 use plinth_storage::{BlobStore, StorageService, StudioConfig};
@@ -204,10 +205,18 @@ fn router(
         &keyset,
     );
     let files = behind_gateway(plinth_storage::routes(storage), files, url);
+    // It takes the role of whoever asks, which only the full server's logins may without this.
+    let realtime = project(db.target().clone(), settings, &keyset);
+    let realtime = behind_gateway(
+        plinth_realtime::routes(RealtimeService::new()),
+        realtime,
+        url,
+    );
     let services = [
         ("/auth/v1", auth),
         ("/rest/v1", rest),
         ("/storage/v1", files),
+        ("/realtime/v1", realtime),
     ];
     Router::new().fallback(async move |mut request: Request<Body>| {
         let path = request.uri().to_string();
@@ -269,7 +278,12 @@ fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project
         .into(),
         ..ProjectKeys::new(keyset.clone())
     };
-    let usual = [("auth.site_url", "http://localhost:3000")];
+    let usual = [
+        ("auth.site_url", "http://localhost:3000"),
+        // Refusals are not held back.
+        ("plinth.realtime.connect_error_backoff", "1ms"),
+        ("plinth.realtime.channel_error_backoff", "1ms"),
+    ];
     let loader = usual
         .iter()
         .chain(settings)
