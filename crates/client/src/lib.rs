@@ -63,7 +63,9 @@
 //! - always uses PKCE, and never takes tokens from a URL;
 //! - waits when a refresh meets a rate limit, where JavaScript ends the session;
 //! - fails a request whose session cannot be refreshed, where JavaScript sends it in nobody's name;
-//! - tells [events](auth::Auth::events) through a stream, so that a listener can call anything.
+//! - tells [events](auth::Auth::events) through a stream, so that a listener can call anything;
+//! - sends over a channel only while it is subscribed, where JavaScript turns to HTTP by itself, and
+//!   joins none in nobody's name while the session cannot be refreshed.
 //!
 //! # In the browser
 //!

@@ -265,6 +265,17 @@ async fn s40_the_token_of_whoever_is_signed_in_reaches_the_socket() {
         json!({ "access_token": other.access_token() })
     );
 
+    let fresh = token_answer("fresh", NOW_S + 7200);
+    let replies = [Reply::json(200, fresh)];
+    bench.server.on("POST /auth/v1/token", replies);
+    client.auth().refresh().await.unwrap();
+    let pushed = wire.received().await;
+    let fresh = session("fresh", NOW_S + 7200);
+    assert_eq!(
+        pushed[0][4],
+        json!({ "access_token": fresh.access_token() })
+    );
+
     // Nobody is signed in any more: the key speaks for itself.
     bench
         .server

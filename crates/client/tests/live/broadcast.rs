@@ -1,36 +1,22 @@
 //! What is said on channels, over the socket and over HTTP.
 
-use std::time::Duration;
-
 use bytes::Bytes;
-use futures_util::{Stream, TryStreamExt};
+use futures_util::TryStreamExt;
+use plinth_client::RealtimeError;
 use plinth_client::realtime::{
-    Broadcast, ChannelEvent, ConnectionState, Event, RealtimeOptions, Status, Vsn, pg,
+    Broadcasts, ChannelEvent, ConnectionState, Event, RealtimeOptions, Status, Vsn, pg,
 };
-use plinth_client::{Client, RealtimeError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::support::Live;
-
-/// Longer than anything here takes, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::{Live, PATIENCE, next};
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Cursor {
     x: i32,
 }
 
-/// The next item of a stream.
-async fn next<T>(stream: &mut (impl Stream<Item = Result<T, RealtimeError>> + Unpin)) -> T {
-    let next = tokio::time::timeout(PATIENCE, stream.try_next()).await;
-    let next = next.expect("something arrives in time");
-    next.expect("no failure").expect("no end")
-}
-
-async fn next_json(
-    stream: &mut (impl Stream<Item = Result<Broadcast, RealtimeError>> + Unpin),
-) -> Value {
+async fn next_json(stream: &mut Broadcasts) -> Value {
     next(stream).await.json().expect("JSON")
 }
 
@@ -102,14 +88,8 @@ async fn bytes_arrive_as_they_were_sent_and_oneself_is_heard_if_wanted() {
 async fn both_versions_of_the_protocol_understand_each_other() {
     let live = Live::start().await;
     let options = RealtimeOptions::new().vsn(Vsn::V1);
-    let old = Client::builder(live.url(), "sb_publishable_of_this_project").realtime(options);
-    let old = old
-        .build()
-        .unwrap()
-        .channel("room")
-        .ack(true)
-        .build()
-        .unwrap();
+    let old = live.client_talking(options);
+    let old = old.channel("room").ack(true).build().unwrap();
     let new = live.client().channel("room").ack(true).build().unwrap();
     let (mut by_old, mut by_new) = (old.on_broadcast("*"), new.on_broadcast("*"));
     old.subscribe().await.unwrap();
@@ -166,8 +146,8 @@ async fn broadcasts_over_http_need_no_subscription() {
 async fn a_reader_who_is_slow_loses_the_oldest_and_is_told() {
     let live = Live::start().await;
     let options = RealtimeOptions::new().buffer(10, 1_000_000);
-    let slow = Client::builder(live.url(), "sb_publishable_of_this_project").realtime(options);
-    let slow = slow.build().unwrap().channel("room").build().unwrap();
+    let slow = live.client_talking(options);
+    let slow = slow.channel("room").build().unwrap();
     let mut heard = slow.on_broadcast("e");
     slow.subscribe().await.unwrap();
     let mut done = slow.on_broadcast("done");

@@ -1,16 +1,11 @@
 //! Who is on a channel.
 
-use std::time::Duration;
-
-use futures_util::TryStreamExt;
 use plinth_client::realtime::{Channel, PresenceEvent, PresenceEvents};
 use plinth_client::{Client, RealtimeError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::Live;
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::{Live, PATIENCE, next};
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Mood {
@@ -32,11 +27,7 @@ async fn until(
     let mut seen = Vec::new();
     let waiting = async {
         loop {
-            let event = events
-                .try_next()
-                .await
-                .expect("no failure")
-                .expect("no end");
+            let event = next(events).await;
             let is_sync = event == PresenceEvent::Sync;
             seen.push(event);
             let there = channel.presence();

@@ -1,15 +1,11 @@
 //! Channels that policies guard, and the tokens with which they are entered.
 
-use std::time::Duration;
-
 use futures_util::TryStreamExt;
 use plinth_client::RealtimeError;
-use plinth_client::realtime::{ChannelEvent, Replay, Status, Statuses};
+use plinth_client::realtime::{ChannelEvent, Replay, Status};
 use serde_json::{Value, json};
 
-use crate::support::{Live, PASSWORD};
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::{Live, PASSWORD, PATIENCE, next};
 
 /// Everybody who signed up with a certain address may hear and speak in `room`.
 const POLICIES: &str = "
@@ -26,12 +22,6 @@ async fn start() -> Live {
     let done = live.db.admin().await.batch_execute(POLICIES).await;
     done.unwrap_or_else(|error| panic!("{error:?}"));
     live
-}
-
-async fn status(statuses: &mut Statuses) -> Status {
-    let next = tokio::time::timeout(PATIENCE, statuses.try_next()).await;
-    let next = next.expect("a status in time");
-    next.expect("no failure").expect("no end")
 }
 
 #[tokio::test]
@@ -52,8 +42,7 @@ async fn only_those_whom_policies_let_in_hear_each_other() {
     public.send("e", &"from outside").await.unwrap();
     public.unsubscribe();
     speaking.send("e", &"from inside").await.unwrap();
-    let said = tokio::time::timeout(PATIENCE, heard.try_next()).await;
-    let said = said.unwrap().unwrap().unwrap();
+    let said = next(&mut heard).await;
     assert_eq!(said.json::<String>().unwrap(), "from inside");
 
     let refused = stranger.channel("room").private().subscribe().await;
@@ -80,14 +69,14 @@ async fn a_channel_that_was_refused_joins_once_the_right_one_has_signed_in() {
         channel.subscribe().await,
         Err(RealtimeError::Refused(_))
     ));
-    assert!(matches!(status(&mut statuses).await, Status::Error(_)));
+    assert!(matches!(next(&mut statuses).await, Status::Error(_)));
 
     let sign_in = client.auth().sign_in_with_password();
     let sign_in = sign_in.email("friend@example.com").password(PASSWORD);
     sign_in.send().await.unwrap();
 
     loop {
-        match status(&mut statuses).await {
+        match next(&mut statuses).await {
             Status::Subscribed => break,
             Status::Error(_) => {}
             other => panic!("{other:?}"),
@@ -160,8 +149,7 @@ async fn what_the_database_said_before_is_replayed() {
     assert!(matches!(public, Err(RealtimeError::InvalidInput(_))));
     channel.subscribe().await.unwrap();
 
-    let said = tokio::time::timeout(PATIENCE, heard.try_next()).await;
-    let said = said.unwrap().unwrap().unwrap();
+    let said = next(&mut heard).await;
     assert!(said.is_replayed());
     assert!(said.meta.as_ref().unwrap().id.is_some());
     assert_eq!(said.json::<Value>().unwrap()["n"], 1);

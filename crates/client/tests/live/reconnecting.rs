@@ -4,18 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
-use plinth_client::realtime::{ConnectionState, Heartbeat, RealtimeOptions, Status, Statuses};
+use plinth_client::realtime::{ConnectionState, Heartbeat, RealtimeOptions, Status};
 use plinth_client::{Client, RealtimeError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::support::Live;
-
-const PATIENCE: Duration = Duration::from_secs(20);
-const KEY: &str = "sb_publishable_of_this_project";
+use crate::support::{Live, PATIENCE, client_of, next};
 
 /// A line to the server that can be cut, or swallow everything.
 struct Line {
@@ -65,8 +61,7 @@ impl Line {
     }
 
     fn client(&self, options: RealtimeOptions) -> Client {
-        let builder = Client::builder(&self.url, KEY).realtime(options);
-        builder.build().expect("a client")
+        client_of(&self.url, options)
     }
 }
 
@@ -88,12 +83,6 @@ async fn carry(near: TcpStream, far: TcpStream, is_silent: &AtomicBool) {
     }
 }
 
-async fn status(statuses: &mut Statuses) -> Status {
-    let next = tokio::time::timeout(PATIENCE, statuses.try_next()).await;
-    let next = next.expect("a status in time");
-    next.expect("no failure").expect("no end")
-}
-
 fn hasty() -> RealtimeOptions {
     RealtimeOptions::new().reconnect(|_| Duration::from_millis(50))
 }
@@ -107,20 +96,19 @@ async fn a_channel_joins_again_after_its_connection_was_lost() {
     let mut statuses = channel.statuses();
     let mut heard = channel.on_broadcast("e");
     channel.subscribe().await.unwrap();
-    assert!(matches!(status(&mut statuses).await, Status::Subscribed));
+    assert!(matches!(next(&mut statuses).await, Status::Subscribed));
 
     for n in 0..3 {
         line.cut.send(()).unwrap();
         assert!(matches!(
-            status(&mut statuses).await,
+            next(&mut statuses).await,
             Status::Error(RealtimeError::Disconnected(_))
         ));
-        assert!(matches!(status(&mut statuses).await, Status::Subscribed));
+        assert!(matches!(next(&mut statuses).await, Status::Subscribed));
         let other = live.client();
         let other = other.channel("room").build().unwrap();
         other.send_http("e", &n).send().await.unwrap();
-        let said = tokio::time::timeout(PATIENCE, heard.try_next()).await;
-        assert_eq!(said.unwrap().unwrap().unwrap().json::<i32>().unwrap(), n);
+        assert_eq!(next(&mut heard).await.json::<i32>().unwrap(), n);
     }
     assert_eq!(line.calls.load(Ordering::SeqCst), 4);
 }
@@ -134,22 +122,16 @@ async fn a_silent_connection_is_noticed_by_its_heartbeat_and_made_anew() {
     let channel = client.channel("room").build().unwrap();
     let mut statuses = channel.statuses();
     channel.subscribe().await.unwrap();
-    assert!(matches!(status(&mut statuses).await, Status::Subscribed));
-    let mut beat = async || {
-        let next = tokio::time::timeout(PATIENCE, heartbeats.try_next()).await;
-        next.expect("a heartbeat")
-            .expect("no failure")
-            .expect("no end")
-    };
-    assert_eq!(beat().await, Heartbeat::Sent);
-    assert!(matches!(beat().await, Heartbeat::Ok { .. }));
+    assert!(matches!(next(&mut statuses).await, Status::Subscribed));
+    assert_eq!(next(&mut heartbeats).await, Heartbeat::Sent);
+    assert!(matches!(next(&mut heartbeats).await, Heartbeat::Ok { .. }));
 
     line.is_silent.store(true, Ordering::SeqCst);
-    while beat().await != Heartbeat::TimedOut {}
-    assert_eq!(beat().await, Heartbeat::Disconnected);
+    while next(&mut heartbeats).await != Heartbeat::TimedOut {}
+    assert_eq!(next(&mut heartbeats).await, Heartbeat::Disconnected);
     line.is_silent.store(false, Ordering::SeqCst);
     loop {
-        match status(&mut statuses).await {
+        match next(&mut statuses).await {
             Status::Subscribed => break,
             Status::Error(_) | Status::TimedOut => {}
             other => panic!("{other:?}"),
@@ -167,8 +149,8 @@ async fn whoever_cannot_connect_is_told_why() {
     };
     assert!(why.contains("status 401"), "{why}");
 
-    let nobody = Client::builder("http://127.0.0.1:1", KEY).realtime(hasty());
-    let refused = nobody.build().unwrap().channel("room").subscribe().await;
+    let nobody = client_of("http://127.0.0.1:1", hasty());
+    let refused = nobody.channel("room").subscribe().await;
     assert!(matches!(refused, Err(error) if error.is_retryable()));
 }
 

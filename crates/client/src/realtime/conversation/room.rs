@@ -353,7 +353,7 @@ impl Room {
             return;
         }
         let event = ChannelEvent::Change(change.into_change());
-        self.tell_those(event, bytes, |wants| match wants {
+        self.tell_those(&event, bytes, |wants| match wants {
             Wants::Everything => true,
             Wants::Changes(index) => meant.get(*index).copied().unwrap_or_default(),
             _ => false,
@@ -361,12 +361,16 @@ impl Room {
     }
 
     fn tell(&mut self, event: ChannelEvent, bytes: usize) {
-        let about = event.clone();
-        self.tell_those(event, bytes, |wants| wants.covers(&about));
+        self.tell_those(&event, bytes, |wants| wants.covers(&event));
     }
 
     /// Whoever has left is forgotten on the way.
-    fn tell_those(&mut self, event: ChannelEvent, bytes: usize, is_meant: impl Fn(&Wants) -> bool) {
+    fn tell_those(
+        &mut self,
+        event: &ChannelEvent,
+        bytes: usize,
+        is_meant: impl Fn(&Wants) -> bool,
+    ) {
         self.listeners.retain(|listener| {
             let is_there = !listener.queue.is_abandoned();
             if is_there && is_meant(&listener.wants) {
