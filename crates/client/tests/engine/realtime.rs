@@ -115,9 +115,10 @@ impl Wires {
         self.0.lock().expect("nobody panicked").is_refusing = is_refusing;
     }
 
-    fn stall(&self, is_stalled: bool) {
-        let state = self.0.lock().expect("nobody panicked");
-        state.is_stalled.store(is_stalled, Ordering::SeqCst);
+    /// Connections take nothing any more; those that are made from now on do.
+    fn stall(&self) {
+        let mut state = self.0.lock().expect("nobody panicked");
+        std::mem::take(&mut state.is_stalled).store(true, Ordering::SeqCst);
     }
 
     fn has_connection(&self) -> bool {
@@ -368,7 +369,7 @@ async fn whoever_sends_more_than_the_connection_takes_waits_and_a_stalled_one_is
     let (bench, wires) = (Bench::new(), Wires::default());
     let client = client(&bench, &wires);
     let (channel, mut wire) = joined(&client, &wires).await;
-    wires.stall(true);
+    wires.stall();
     let sent = Arc::new(AtomicUsize::new(0));
     let sending = tokio::spawn({
         let (channel, sent) = (channel.clone(), sent.clone());
@@ -394,7 +395,6 @@ async fn whoever_sends_more_than_the_connection_takes_waits_and_a_stalled_one_is
     settle().await;
     let outcome = sending.await.unwrap();
     assert!(matches!(outcome, RealtimeError::NotSubscribed));
-    wires.stall(false);
     bench.advance(1);
     let (_, mut wire) = wires.accept().await;
     assert_eq!(wire.received().await[0][3], "phx_join");

@@ -254,6 +254,27 @@ fn k14_a_refused_join_is_tried_again_after_1_2_5_and_10_seconds() {
 }
 
 #[test]
+fn a_new_connection_begins_the_ladder_of_joins_anew() {
+    let mut talk = Talk::open();
+    let (_, _outcome) = talk.subscribe("realtime:a");
+    for wait in [1000, 2000] {
+        talk.answer_join("realtime:a", "error", json!({}));
+        talk.advance(wait);
+    }
+    talk.it.lost(talk.now, "reset");
+    talk.advance(1000);
+    talk.it.opened(talk.now);
+    talk.it.token(talk.now, Ok("token".to_owned()));
+    talk.answer_join("realtime:a", "error", json!({}));
+    talk.orders();
+
+    talk.advance(999);
+    assert_eq!(talk.orders(), [""; 0]);
+    talk.advance(1);
+    assert_eq!(talk.orders().len(), 1);
+}
+
+#[test]
 fn a_join_without_an_answer_is_left_and_tried_again() {
     let mut talk = Talk::open();
     let (room, mut outcome) = talk.subscribe("realtime:a");
