@@ -312,6 +312,16 @@ mod tests {
     }
 
     #[test]
+    fn whoever_comes_twice_is_there_once() {
+        let mut book = Book::default();
+        book.replace("1", state(json!({ "a": metas(&["1", "2"]) })));
+
+        book.change("1", diff(json!({ "joins": { "a": metas(&["1"]) } })));
+
+        assert_eq!(refs(&book.state()["a"]), ["2", "1"]);
+    }
+
+    #[test]
     fn whoever_leaves_without_having_come_is_not_told() {
         let mut book = Book::default();
         book.replace("1", WireState::default());

@@ -142,6 +142,37 @@ async fn broadcasts_over_http_need_no_subscription() {
     ));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_lost_when_many_speak_at_once() {
+    let live = Live::start().await;
+    let listening = live.client().channel("room").build().unwrap();
+    let mut heard = listening.on_broadcast("*");
+    listening.subscribe().await.unwrap();
+    let speaking = live.client().channel("room").ack(true).build().unwrap();
+    speaking.subscribe().await.unwrap();
+
+    let speakers = (0..8).map(|speaker| {
+        let channel = speaking.clone();
+        tokio::spawn(async move {
+            for n in 0..100 {
+                channel.send("e", &(speaker, n)).await.expect("taken");
+            }
+        })
+    });
+    for speaker in speakers.collect::<Vec<_>>() {
+        speaker.await.unwrap();
+    }
+
+    // Each speaker's words keep their order.
+    let mut next_of = [0; 8];
+    for _ in 0..800 {
+        let (speaker, n): (usize, i32) = next(&mut heard).await.json().unwrap();
+        assert_eq!(n, next_of[speaker]);
+        next_of[speaker] += 1;
+    }
+    assert_eq!(next_of, [100; 8]);
+}
+
 #[tokio::test]
 async fn a_reader_who_is_slow_loses_the_oldest_and_is_told() {
     let live = Live::start().await;

@@ -117,7 +117,7 @@ async fn a_channel_joins_again_after_its_connection_was_lost() {
 async fn a_silent_connection_is_noticed_by_its_heartbeat_and_made_anew() {
     let live = Live::start().await;
     let line = Line::to(&live).await;
-    let client = line.client(hasty().heartbeat(Duration::from_millis(300)));
+    let client = line.client(hasty().heartbeat(Duration::from_secs(1)));
     let mut heartbeats = client.realtime().heartbeats();
     let channel = client.channel("room").build().unwrap();
     let mut statuses = channel.statuses();

@@ -254,8 +254,7 @@ impl Room {
     pub(super) fn lose(&mut self, error: &RealtimeError) {
         match self.phase {
             Phase::Joining { .. } | Phase::Joined => self.fail(error, None),
-            Phase::Errored { .. } => self.phase = Phase::Errored { rejoin_at: None },
-            Phase::New => {}
+            Phase::New | Phase::Errored { .. } => {}
         }
     }
 

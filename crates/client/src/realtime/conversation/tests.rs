@@ -583,6 +583,11 @@ fn messages_wait_for_their_answers_and_no_longer_than_they_may() {
     talk.advance(10_000);
     assert!(matches!(late.try_recv(), Ok(Err(RealtimeError::TimedOut))));
 
+    let other = talk.add("realtime:b");
+    let mut unanswered = push(&mut talk);
+    talk.it.leave(talk.now, other);
+    assert!(unanswered.try_recv().is_err());
+
     let mut lost = push(&mut talk);
     talk.it.lost(talk.now, "reset");
     assert!(matches!(
@@ -595,6 +600,20 @@ fn messages_wait_for_their_answers_and_no_longer_than_they_may() {
     };
     let refused = talk.it.push(talk.now, room, "broadcast", body, None);
     assert!(matches!(refused, Err(RealtimeError::NotSubscribed)));
+}
+
+#[test]
+fn whoever_waits_for_an_answer_is_told_that_the_channel_was_left() {
+    let (mut talk, room) = Talk::joined();
+    let (waiter, mut outcome) = oneshot::channel();
+    let body = Body::Json(json!({}));
+    talk.it
+        .push(0, room, "presence", body, Some(waiter))
+        .unwrap();
+
+    talk.it.leave(0, room);
+
+    assert!(matches!(outcome.try_recv(), Ok(Err(RealtimeError::Closed))));
 }
 
 #[test]
@@ -652,6 +671,26 @@ fn presence_is_followed_only_by_those_who_asked_for_it() {
     };
     let refused = talk.it.room(deaf).unwrap().listen(late);
     assert!(matches!(refused, Err(RealtimeError::InvalidInput(_))));
+}
+
+#[test]
+fn differences_of_a_lost_join_do_not_wait_for_the_next_picture() {
+    let mut talk = Talk::open();
+    let room = talk.add("realtime:a");
+    let _presence = talk.listen(room, Wants::Presence);
+    let _outcome = talk.subscribe_room(room);
+    talk.answer_join("realtime:a", "ok", json!({}));
+    let diff = json!({ "joins": { "k": { "metas": [{ "phx_ref": "r" }] } }, "leaves": {} });
+    talk.receive(json!([null, null, "realtime:a", "presence_diff", diff]));
+    talk.it.lost(talk.now, "reset");
+    talk.advance(1000);
+    talk.it.opened(talk.now);
+    talk.it.token(talk.now, Ok("token".to_owned()));
+    talk.answer_join("realtime:a", "ok", json!({}));
+
+    talk.receive(json!([null, null, "realtime:a", "presence_state", {}]));
+
+    assert!(talk.it.presence(room).is_empty());
 }
 
 mod changes {
