@@ -215,13 +215,11 @@ impl Driver {
                 return Poll::Pending;
             };
             let token = session.map(|session| session.access_token().to_owned());
+            // A second factor, too, comes with a new token, which JavaScript tells the server of
+            // only at the next heartbeat.
             match event {
                 AuthEvent::SignedOut { .. } => return Poll::Ready(None),
-                AuthEvent::InitialSession | AuthEvent::SignedIn | AuthEvent::TokenRefreshed
-                    if token.is_some() =>
-                {
-                    return Poll::Ready(token);
-                }
+                _ if token.is_some() => return Poll::Ready(token),
                 _ => {}
             }
         }

@@ -277,6 +277,15 @@ async fn s40_the_token_of_whoever_is_signed_in_reaches_the_socket() {
         json!({ "access_token": fresh.access_token() })
     );
 
+    let stronger = token_answer("stronger", NOW_S + 7200);
+    let verify = "POST /auth/v1/factors/f/verify";
+    bench.server.on(verify, [Reply::json(200, stronger)]);
+    let mfa = client.auth().mfa();
+    mfa.verify("f", "c", "123456").await.unwrap();
+    let pushed = wire.received().await;
+    let stronger = session("stronger", NOW_S + 7200);
+    assert_eq!(pushed[0][4]["access_token"], stronger.access_token());
+
     // Nobody is signed in any more: the key speaks for itself.
     bench
         .server
