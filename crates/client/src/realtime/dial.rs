@@ -163,3 +163,93 @@ impl Sink<SocketMessage> for Socket {
 fn failure(error: &tungstenite::Error) -> TransportError {
     TransportError::new(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn dial(url: String) -> Result<Connection, TransportError> {
+        let headers = HeaderMap::new();
+        let dialing = OverReqwest::new();
+        dialing.connect(ConnectRequest { url, headers }).await
+    }
+
+    /// Why there is no connection to a server that answers this.
+    async fn refusal_of(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}/", listener.local_addr().unwrap());
+        let answering = async {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4096];
+            let read = connection.read(&mut request).await.unwrap();
+            connection.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8_lossy(&request[..read]).to_lowercase()
+        };
+        let (request, dialed) = futures_util::future::join(answering, dial(url)).await;
+        for header in [
+            "upgrade: websocket",
+            "sec-websocket-version: 13",
+            "sec-websocket-key: ",
+        ] {
+            assert!(request.contains(header), "{request}");
+        }
+        match dialed {
+            Ok(_) => panic!("connected"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn refusals_are_told_in_the_words_of_the_server() {
+        let json = "HTTP/1.1 401 X\r\ncontent-length: 29\r\n\r\n{\"error\":\"Token has expired\"}";
+        assert_eq!(refusal_of(json).await, "Token has expired (status 401)");
+        let page = "HTTP/1.1 502 X\r\ncontent-length: 3\r\n\r\n<p>";
+        assert_eq!(
+            refusal_of(page).await,
+            "the server answered with status 502"
+        );
+        let plain = "HTTP/1.1 200 X\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(
+            refusal_of(plain).await,
+            "the server answered with status 200"
+        );
+    }
+
+    #[tokio::test]
+    async fn whoever_does_not_know_the_key_speaks_no_websocket() {
+        let head = "HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+        assert_eq!(
+            refusal_of(head).await,
+            "the server does not speak WebSocket"
+        );
+        let wrong = "HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+                     sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+        assert_eq!(
+            refusal_of(wrong).await,
+            "the server does not speak WebSocket"
+        );
+    }
+
+    #[cfg(any(feature = "rustls", feature = "native-tls"))]
+    #[tokio::test]
+    async fn secure_addresses_are_spoken_to_with_tls() {
+        /// The first byte of a TLS connection.
+        const HANDSHAKE: u8 = 0x16;
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("wss://{}/", listener.local_addr().unwrap());
+        let first_byte = async {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            connection.read_u8().await.unwrap()
+        };
+
+        let (first_byte, dialed) = futures_util::future::join(first_byte, dial(url)).await;
+
+        assert_eq!(first_byte, HANDSHAKE);
+        assert!(dialed.is_err());
+    }
+}
