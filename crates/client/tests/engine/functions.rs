@@ -8,15 +8,16 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt;
 use plinth_client::functions::{Form, FunctionData, Region};
-use plinth_client::{Client, FunctionError, MemoryStore, SessionStore};
+use plinth_client::{Client, FunctionError, ManualClock, MemoryStore, SessionStore};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::session;
+use crate::support::{NOW_S, session};
 
 /// Functions that answer as theirs would, on a port.
 struct Server {
@@ -302,19 +303,33 @@ async fn failures_tell_who_refused() {
 #[tokio::test]
 async fn a_call_takes_no_longer_than_it_may() {
     let server = Server::start().await;
-    let functions = server.client("k").functions();
-    let short = Duration::from_millis(100);
-
-    let error = functions.invoke("slow").timeout(short).send().await;
-    let Err(FunctionError::Fetch(error)) = error else {
-        panic!("{error:?}");
+    let clock = ManualClock::at(NOW_S * 1000);
+    let builder = Client::builder(&server.url, "k").clock(clock.clone());
+    let functions = builder.auto_refresh(false).build().unwrap().functions();
+    let limit = Duration::from_secs(5);
+    // Lets time pass until the work is over.
+    let hurried = async |work: BoxFuture<'_, FunctionError>| {
+        let hurrying = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                clock.advance(limit);
+            }
+        };
+        tokio::select! {
+            error = work => error,
+            () = hurrying => unreachable!("it goes on"),
+        }
     };
-    assert!(error.is_timeout());
 
-    let stalling = functions.invoke("stalls").timeout(short).send_stream();
+    let call = functions.invoke("slow").timeout(limit).send();
+    let error = hurried(Box::pin(async { call.await.unwrap_err() })).await;
+    assert!(matches!(&error, FunctionError::Fetch(error) if error.is_timeout()));
+
+    let stalling = functions.invoke("stalls").timeout(limit).send_stream();
     let mut events = stalling.await.unwrap().events();
     assert_eq!(events.try_next().await.unwrap().unwrap().data, "one");
-    let error = events.try_next().await.unwrap_err();
+    let waiting = Box::pin(async { events.try_next().await.unwrap_err() });
+    let error = hurried(waiting).await;
     assert!(matches!(&error, FunctionError::Fetch(error) if error.is_timeout()));
     assert_eq!(events.try_next().await.unwrap(), None);
 }
