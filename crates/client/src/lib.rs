@@ -69,9 +69,9 @@
 //!
 //! # In the browser
 //!
-//! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by their path also compiles for
-//! `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and files pass
-//! through memory as a whole.
+//! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by their path also
+//! compiles for `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and
+//! files pass through memory as a whole.
 
 #![warn(missing_docs)]
 // Some shared parts have no other users than a feature.
