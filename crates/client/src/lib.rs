@@ -1,5 +1,5 @@
 //! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
-//! session that refreshes itself, the database, and files.
+//! session that refreshes itself, the database, files, functions, and channels in real time.
 //!
 //! ```
 //! use plinth_client::Client;
@@ -45,14 +45,16 @@
 //! - [`rest`]: tables and functions of the database. Feature `rest`, on by default.
 //! - [`storage`]: buckets and files, in one piece, as streams, or in parts that survive a lost
 //!   connection. Feature `storage`, on by default.
+//! - [`functions`]: code of yours on the server, called with any body, answering as a whole or in
+//!   events. Feature `functions`, on by default.
+//! - `realtime`: channels that people talk over, who is there, and rows that change, while it
+//!   happens. Feature `realtime`, on by default; not in the browser.
 //! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
 //!   [`FileStore`] for command-line tools, `KeyringStore` for the system's keyring (feature
 //!   `keyring`; Linux, macOS and Windows), cookies with `plinth-session`, or your own.
 //! - [`Http`]: requests go over reqwest, through a reqwest client of yours, or through any tower
 //!   service, such as an `axum::Router` in a test. Feature `rustls`, on by default, or `native-tls`
 //!   says who speaks TLS; with both it is the system's library.
-//!
-//! Realtime and functions will come with their services.
 //!
 //! # What is different from the JavaScript client
 //!
@@ -61,18 +63,25 @@
 //! - always uses PKCE, and never takes tokens from a URL;
 //! - waits when a refresh meets a rate limit, where JavaScript ends the session;
 //! - fails a request whose session cannot be refreshed, where JavaScript sends it in nobody's name;
-//! - tells [events](auth::Auth::events) through a stream, so that a listener can call anything.
+//! - tells [events](auth::Auth::events) through a stream, so that a listener can call anything;
+//! - sends over a channel only while it is subscribed, where JavaScript turns to HTTP by itself, and
+//!   joins none in nobody's name while the session cannot be refreshed.
 //!
 //! # In the browser
 //!
-//! Everything but [`FileStore`], `KeyringStore` and uploads of files by their path also compiles for
-//! `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and files pass
-//! through memory as a whole.
+//! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by their path also
+//! compiles for `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and
+//! files pass through memory as a whole.
 
 #![warn(missing_docs)]
-// Some shared parts have no other users than the database builder and the files.
+// Some shared parts have no other users than a feature.
 #![cfg_attr(
-    not(all(feature = "rest", feature = "storage")),
+    not(all(
+        feature = "rest",
+        feature = "storage",
+        feature = "functions",
+        feature = "realtime"
+    )),
     allow(dead_code, unused_imports)
 )]
 
@@ -80,9 +89,13 @@ pub mod auth;
 mod call_options;
 mod client;
 mod clock;
+#[cfg(feature = "functions")]
+pub mod functions;
 mod http;
 mod json;
 mod project_url;
+#[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+pub mod realtime;
 #[cfg(feature = "rest")]
 pub mod rest;
 mod runtime;
@@ -97,7 +110,11 @@ pub use crate::http::{Http, HttpService, TransportError};
 pub use auth::{AdminClient, Auth, AuthError, AuthEvent};
 pub use client::{Client, ClientBuilder, ThirdParty, TokenSource};
 pub use clock::{Clock, ManualClock, SystemClock};
+#[cfg(feature = "functions")]
+pub use functions::FunctionError;
 pub use project_url::{InvalidProjectUrl, ProjectUrl, storage_key};
+#[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+pub use realtime::{Realtime, RealtimeError};
 #[cfg(feature = "rest")]
 pub use rest::RestError;
 pub use runtime::{BoxFuture, BoxStream, MaybeSend, MaybeSync};

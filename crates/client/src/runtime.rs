@@ -21,6 +21,13 @@ mod imp {
     #[derive(Debug)]
     pub(crate) struct Task(tokio::task::AbortHandle);
 
+    impl Task {
+        /// Whether it has come to its end, or its runtime has.
+        pub(crate) fn is_over(&self) -> bool {
+            self.0.is_finished()
+        }
+    }
+
     impl Drop for Task {
         fn drop(&mut self) {
             self.0.abort();

@@ -14,7 +14,7 @@
 mod client {
     use std::error::Error;
 
-    use futures_util::StreamExt;
+    use futures_util::{StreamExt, TryStreamExt};
     use plinth_client::auth::{
         Auth, EmailOtp, ErrorCode, Otp, PasswordRequest, Provider, SignOutReason,
     };
@@ -215,6 +215,100 @@ mod client {
         upload.finish().await?;
         Ok(())
     }
+
+    #[derive(serde::Deserialize)]
+    struct Greeting {
+        greeting: String,
+    }
+
+    #[rustfmt::skip]
+    async fn functions(client: Client, bytes: Vec<u8>) -> Done {
+        fn show(_value: Value) {}
+        fn keep(_bytes: axum::body::Bytes) {}
+
+        use http::Method;
+        use plinth_client::functions::{Form, FunctionData, Region};
+
+        let functions = client.functions();
+
+        let greeting: Greeting = functions.invoke("hello").json(&json!({ "name": "Ann" })).send_as().await?;
+        let task: Value = functions.invoke("tasks/7?full=1").method(Method::GET).send_as().await?;
+
+        let form = Form::new().text("title", "The sea").file("photo", "sea.jpg", "image/jpeg", bytes);
+        let answer = functions.invoke("photos").multipart(&form).region(Region::EuWest1).send().await?;
+        match answer.data {
+            FunctionData::Json(value) => show(value),
+            FunctionData::Bytes(bytes) => keep(bytes),
+            other => println!("{other:?}"),
+        }
+
+        let mut words = functions.invoke("story").text("a whale").send_stream().await?.events();
+        while let Some(word) = words.try_next().await? {
+            print!("{}", word.data);
+        }
+        Ok(())
+    }
+}
+
+mod realtime {
+    use plinth_client::Client;
+    use serde_json::json;
+
+    #[derive(serde::Deserialize)]
+    struct Todo {
+        title: String,
+    }
+
+    #[derive(serde::Deserialize, serde::Serialize)]
+    struct Cursor {
+        x: i32,
+        y: i32,
+    }
+
+    fn draw(cursor: Cursor) {}
+
+    #[rustfmt::skip]
+    async fn channels(client: Client, bytes: Vec<u8>) -> Result<(), Box<dyn std::error::Error>> {
+        use futures_util::TryStreamExt;
+        use plinth_client::realtime::{ChannelEvent, Event, PresenceEvent, Status, pg};
+
+        let room = client.channel("room1").presence_key("ann").build()?;
+
+        let mut cursors = room.on_broadcast("cursor");
+        let mut people = room.on_presence()?;
+        let mut todos = room
+            .on_postgres(Event::Insert)
+            .schema("public")
+            .table("todos")
+            .filter(pg::eq("list", 7).and(pg::is("deleted_at", pg::Is::Null)))
+            .listen::<Todo>()?;
+        let mut everything = room.subscribe().await?;
+
+        room.send("cursor", &Cursor { x: 1, y: 2 }).await?;
+        room.send_bytes("frame", bytes).await?;
+        room.track(&json!({ "mood": "good" })).await?;
+
+        while let Some(cursor) = cursors.try_next().await? {
+            draw(cursor.json::<Cursor>()?);
+        }
+        while let Some(event) = people.try_next().await? {
+            if event == PresenceEvent::Sync {
+                println!("{:?}", room.presence());
+            }
+        }
+        while let Some(change) = todos.try_next().await? {
+            println!("{:?}: {:?}", change.kind, change.new.map(|todo| todo.title));
+        }
+        while let Some(event) = everything.try_next().await? {
+            if let ChannelEvent::Status(Status::Error(error)) = event {
+                println!("trying again: {error}");
+            }
+        }
+
+        room.send_http("cursor", &Cursor { x: 3, y: 4 }).send().await?;      // needs no subscription
+        client.remove_channel(&room);
+        Ok(())
+    }
 }
 
 mod sessions {
@@ -315,5 +409,5 @@ fn every_block_of_rust_in_the_docs_stands_here_and_compiles() {
         let is_here = here.windows(block.len()).any(|lines| lines == block);
         assert!(is_here, "not compiled:\n{}", block.join("\n"));
     }
-    assert_eq!(pages.map(|page| blocks(page).len()), [12, 5]);
+    assert_eq!(pages.map(|page| blocks(page).len()), [14, 5]);
 }

@@ -48,6 +48,8 @@ pub struct ClientBuilder {
     options: CallOptions,
     retry: bool,
     schema: Option<String>,
+    #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+    realtime: crate::realtime::RealtimeOptions,
 }
 
 impl ClientBuilder {
@@ -68,6 +70,8 @@ impl ClientBuilder {
             options: CallOptions::default(),
             retry: true,
             schema: None,
+            #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+            realtime: crate::realtime::RealtimeOptions::new(),
         }
     }
 
@@ -208,6 +212,13 @@ impl ClientBuilder {
         self
     }
 
+    /// How channels are connected.
+    #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+    pub fn realtime(mut self, options: crate::realtime::RealtimeOptions) -> Self {
+        self.realtime = options;
+        self
+    }
+
     /// Makes the client.
     pub fn build(self) -> Result<Client, AuthError> {
         let (base, url) = self.base()?;
@@ -228,8 +239,16 @@ impl ClientBuilder {
         let engine = Engine::new(api, self.keys.unwrap_or_default(), settings);
         let auth = Auth::new(engine);
         let tokens: Arc<dyn TokenSource> = Arc::new(auth.clone());
+        let base = Arc::new(base);
         Ok(Client {
-            base: Arc::new(base),
+            #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+            realtime: crate::realtime::Realtime::new(
+                base.clone(),
+                tokens.clone(),
+                Some(auth.clone()),
+                self.realtime,
+            ),
+            base,
             tokens,
             auth,
         })
@@ -268,8 +287,16 @@ impl ClientBuilder {
         let (base, _) = self.base()?;
         let auth = ThirdParty::new(give);
         let tokens: Arc<dyn TokenSource> = Arc::new(auth.clone());
+        let base = Arc::new(base);
         Ok(Client {
-            base: Arc::new(base),
+            #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+            realtime: crate::realtime::Realtime::new(
+                base.clone(),
+                tokens.clone(),
+                None,
+                self.realtime,
+            ),
+            base,
             tokens,
             auth,
         })

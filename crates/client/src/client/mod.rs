@@ -22,6 +22,8 @@ pub use token::{ThirdParty, TokenSource};
 pub struct Client<A = Auth> {
     pub(crate) base: Arc<Base>,
     pub(crate) tokens: Arc<dyn TokenSource>,
+    #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+    pub(crate) realtime: crate::realtime::Realtime,
     auth: A,
 }
 

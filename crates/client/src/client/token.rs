@@ -27,7 +27,7 @@ impl TokenSource for Auth {
 pub struct ThirdParty(Arc<dyn TokenSource>);
 
 impl ThirdParty {
-    pub(super) fn new<F, T>(give: F) -> Self
+    pub(crate) fn new<F, T>(give: F) -> Self
     where
         F: Fn() -> T + MaybeSend + MaybeSync + 'static,
         T: Future<Output = Option<String>> + MaybeSend + 'static,

@@ -20,6 +20,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use crate::clock::{Clock, SystemClock};
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 use crate::trace_context::CurrentTrace;
+#[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+pub(crate) use over_reqwest::{reqwest_for_upgrades, said as said_by_reqwest};
 pub use service::HttpService;
 pub(crate) use streaming::{Pieces, StreamedAnswer, StreamedBody};
 
@@ -47,7 +49,8 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// A failure in these words, for transports of your own.
+    pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             is_timeout: false,

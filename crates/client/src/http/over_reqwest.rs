@@ -12,22 +12,7 @@ pub(super) struct OverReqwest(Result<reqwest::Client, TransportError>);
 
 impl OverReqwest {
     pub(super) fn new() -> Self {
-        let builder = reqwest::Client::builder();
-        // No service of ours redirects, and a redirect would carry the key along. A server that
-        // cannot be reached must not hold up everybody who waits for a refresh.
-        #[cfg(not(target_arch = "wasm32"))]
-        let builder = builder
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT);
-        // Said aloud, because another crate of the program may have switched on both.
-        #[cfg(all(feature = "native-tls", not(target_arch = "wasm32")))]
-        let builder = builder.tls_backend_native();
-        #[cfg(all(
-            feature = "rustls",
-            not(any(feature = "native-tls", target_arch = "wasm32"))
-        ))]
-        let builder = builder.tls_backend_rustls();
-        Self(builder.build().map_err(|error| said(&error)))
+        Self(builder().build().map_err(|error| said(&error)))
     }
 
     pub(super) fn with(client: reqwest::Client) -> Self {
@@ -94,6 +79,32 @@ impl OverReqwest {
     }
 }
 
+fn builder() -> reqwest::ClientBuilder {
+    let builder = reqwest::Client::builder();
+    // No service of ours redirects, and a redirect would carry the key along. A server that
+    // cannot be reached must not hold up everybody who waits for a refresh.
+    #[cfg(not(target_arch = "wasm32"))]
+    let builder = builder
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT);
+    // Said aloud, because another crate of the program may have switched on both.
+    #[cfg(all(feature = "native-tls", not(target_arch = "wasm32")))]
+    let builder = builder.tls_backend_native();
+    #[cfg(all(
+        feature = "rustls",
+        not(any(feature = "native-tls", target_arch = "wasm32"))
+    ))]
+    let builder = builder.tls_backend_rustls();
+    builder
+}
+
+/// For connections that become something else than HTTP. Only the first version knows such.
+#[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
+pub(crate) fn reqwest_for_upgrades() -> Result<reqwest::Client, TransportError> {
+    let client = builder().http1_only().build();
+    client.map_err(|error| said(&error))
+}
+
 impl Transport for OverReqwest {
     fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(self.exchange(request))
@@ -158,7 +169,7 @@ async fn read(response: reqwest::Response, max_bytes: usize) -> Result<Bytes, Tr
 }
 
 /// What went wrong, with its causes and without the URL.
-fn said(error: &reqwest::Error) -> TransportError {
+pub(crate) fn said(error: &reqwest::Error) -> TransportError {
     // A connection that cannot be made in time is a broken network: nothing was sent.
     let what = match (failed_to_connect(error), error.is_timeout()) {
         (true, _) => TransportError::new("cannot connect"),

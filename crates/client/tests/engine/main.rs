@@ -3,7 +3,9 @@
 mod admin;
 mod claims;
 mod events;
+mod functions;
 mod loading;
+mod realtime;
 mod refreshing;
 mod rest;
 mod rest_sending;

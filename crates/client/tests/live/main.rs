@@ -2,10 +2,14 @@
 
 mod accounts;
 mod administration;
+mod broadcast;
 mod buckets;
 mod claims;
 mod database;
 mod files;
+mod presence;
+mod private_channels;
+mod reconnecting;
 mod resumable;
 mod second_factors;
 mod sessions;

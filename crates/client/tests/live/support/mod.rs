@@ -1,20 +1,24 @@
-//! The auth, database and storage services of one project on a loopback port, with a database of their own.
+//! The auth, database, storage and realtime services of one project on a loopback port, with a database of their own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::{Extension, Router};
+use futures_util::{Stream, TryStreamExt};
 use http::Request;
 use plinth_auth::AuthService;
-use plinth_client::{AdminClient, Client, MemoryStore};
+use plinth_client::realtime::RealtimeOptions;
+use plinth_client::{AdminClient, Client, MemoryStore, RealtimeError};
 use plinth_db::{PoolConfig, Target};
 use plinth_log::LogStore;
 use plinth_project::{
     ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
     PublicUrl,
 };
+use plinth_realtime::RealtimeService;
 use plinth_rest::RestService;
 use plinth_settings::{Loader, SettingsHandle};
 use plinth_storage::{BlobStore, StorageService, StudioConfig};
@@ -27,6 +31,8 @@ use tower::ServiceExt;
 const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
 const SECRET_KEY: &str = "sb_secret_of_this_project";
 pub(crate) const PASSWORD: &str = "correct horse battery";
+/// Longer than anything here takes, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A table of which users see their own rows, and a function.
 const SCHEMA: &str = "
@@ -116,6 +122,11 @@ impl Live {
             .expect("a client")
     }
 
+    /// A client whose channels are connected this way.
+    pub(crate) fn client_talking(&self, options: RealtimeOptions) -> Client {
+        client_of(&self.url, options)
+    }
+
     /// A client that may do everything.
     pub(crate) fn with_secret_key(&self) -> Client {
         Client::new(&self.url, SECRET_KEY).expect("a client")
@@ -157,6 +168,21 @@ impl Live {
         row.unwrap_or_else(|error| panic!("no mail to {address}: {error}"))
             .get(0)
     }
+}
+
+/// A client of a server that is reached at this address.
+pub(crate) fn client_of(url: &str, options: RealtimeOptions) -> Client {
+    let builder = Client::builder(url, PUBLISHABLE_KEY).realtime(options);
+    builder.build().expect("a client")
+}
+
+/// What a stream of a channel gives next.
+pub(crate) async fn next<T>(
+    stream: &mut (impl Stream<Item = Result<T, RealtimeError>> + Unpin),
+) -> T {
+    let next = tokio::time::timeout(PATIENCE, stream.try_next()).await;
+    let next = next.expect("something arrives in time");
+    next.expect("no failure").expect("no end")
 }
 
 async fn install(db: &TestDatabase) {
@@ -204,10 +230,18 @@ fn router(
         &keyset,
     );
     let files = behind_gateway(plinth_storage::routes(storage), files, url);
+    // It takes the role of whoever asks, which only the full server's logins may without this.
+    let realtime = project(db.target().clone(), settings, &keyset);
+    let realtime = behind_gateway(
+        plinth_realtime::routes(RealtimeService::new()),
+        realtime,
+        url,
+    );
     let services = [
         ("/auth/v1", auth),
         ("/rest/v1", rest),
         ("/storage/v1", files),
+        ("/realtime/v1", realtime),
     ];
     Router::new().fallback(async move |mut request: Request<Body>| {
         let path = request.uri().to_string();
@@ -269,7 +303,12 @@ fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project
         .into(),
         ..ProjectKeys::new(keyset.clone())
     };
-    let usual = [("auth.site_url", "http://localhost:3000")];
+    let usual = [
+        ("auth.site_url", "http://localhost:3000"),
+        // Refusals are not held back.
+        ("plinth.realtime.connect_error_backoff", "1ms"),
+        ("plinth.realtime.channel_error_backoff", "1ms"),
+    ];
     let loader = usual
         .iter()
         .chain(settings)

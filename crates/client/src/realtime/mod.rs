@@ -1,0 +1,271 @@
+//! Channels: what people say to each other, who is there, and rows that change, while it happens
+//! (client contract §3.5).
+//!
+//! ```
+//! # use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+//! # use serde_json::Value;
+//! # async fn serve(mut socket: WebSocket) {
+//! #     while let Some(Ok(message)) = socket.recv().await {
+//! #         let answer = match message {
+//! #             Message::Text(text) => {
+//! #                 let asked: Value = serde_json::from_str(&text).unwrap();
+//! #                 let reply = serde_json::json!({ "status": "ok", "response": {} });
+//! #                 let (join_ref, reference, topic) = (&asked[0], &asked[1], &asked[2]);
+//! #                 let answer = serde_json::json!([join_ref, reference, topic, "phx_reply", reply]);
+//! #                 Message::text(answer.to_string())
+//! #             }
+//! #             Message::Binary(push) => {
+//! #                 let references = usize::from(push[1]) + usize::from(push[2]);
+//! #                 let head = [4, push[3], push[4], push[5], push[6]];
+//! #                 Message::binary([&head, &push[7 + references..]].concat())
+//! #             }
+//! #             _ => return,
+//! #         };
+//! #         socket.send(answer).await.unwrap();
+//! #     }
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! # let url = format!("http://{}", listener.local_addr()?);
+//! # let upgrade = |upgrade: WebSocketUpgrade| async { upgrade.on_upgrade(serve) };
+//! # let router = axum::Router::new().fallback(upgrade);
+//! # tokio::spawn(async { axum::serve(listener, router).await });
+//! use futures_util::TryStreamExt;
+//! use plinth_client::Client;
+//! use serde_json::json;
+//!
+//! # let client = Client::new(&url, "sb_publishable_key")?;
+//! let room = client.channel("room1").broadcast_self(true).build()?;
+//! let mut cursors = room.on_broadcast("cursor");
+//! room.subscribe().await?;
+//!
+//! room.send("cursor", &json!({ "x": 1, "y": 2 })).await?;
+//! let cursor = cursors.try_next().await?.expect("the channel is open");
+//! assert_eq!(cursor.json::<serde_json::Value>()?, json!({ "x": 1, "y": 2 }));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! All channels of a client share one connection. It is made when the first is subscribed, tried
+//! every 25 s, made anew when it is lost, and ended 50 s after the last channel has gone. It
+//! carries the token of whoever is signed in, also when that changes.
+//!
+//! The connection is a WebSocket that reqwest opens; a client of your own
+//! ([`ClientBuilder::http`](crate::ClientBuilder::http)) or a tower service only sends what goes over
+//! HTTP, and [`RealtimeOptions::transport`] is the way to another WebSocket.
+//!
+//! `conversation` decides what is to be done and is a plain value; `driver` does it; `frame` knows
+//! the form of messages. Streams are bounded: each holds 1024 events, or 4 MiB of them, for a
+//! reader who is slow; what is more pushes out the oldest, and the stream says
+//! [`RealtimeError::Lagged`].
+
+mod builder;
+mod changes;
+mod channel;
+mod conversation;
+mod dial;
+mod driver;
+mod error;
+mod event;
+mod frame;
+mod http_broadcast;
+mod ladder;
+mod options;
+mod presence;
+mod queue;
+mod shared;
+mod streams;
+mod transport;
+
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use crate::auth::Auth;
+use crate::client::{Base, Client, TokenSource};
+use channel::ChannelInner;
+use conversation::{ChannelConfig, Conversation, RoomId};
+use shared::Shared;
+
+pub use builder::{ChannelBuilder, Replay};
+pub use changes::{Change, ChangeKind, ChangesRequest, Event, Row, pg};
+pub use channel::Channel;
+pub use error::RealtimeError;
+pub use event::{Broadcast, BroadcastMeta, ChannelEvent, Heartbeat, Payload, Status, System};
+pub use http_broadcast::HttpBroadcast;
+pub use ladder::RECONNECT_WAITS_MS;
+pub use options::{HEARTBEAT_MS, RealtimeOptions, Vsn};
+pub use presence::{Presence, PresenceEvent, PresenceState};
+pub use streams::{
+    Broadcasts, Changes, Heartbeats, PresenceEvents, Statuses, Subscription, SystemMessages,
+};
+pub use transport::{Connect, ConnectRequest, Connection, SocketMessage, WebSocket};
+
+/// K14: how long joins and messages wait for their answer.
+pub const TIMEOUT_MS: u64 = 10_000;
+/// How many events wait in a stream for its reader.
+pub const MAX_WAITING_EVENTS: usize = 1024;
+/// How many bytes of events wait in a stream for its reader.
+pub const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
+/// What stands before a channel's name on the wire.
+const TOPIC_PREFIX: &str = "realtime:";
+
+/// How the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnectionState {
+    /// There is none, and none is wanted.
+    Closed,
+    /// It is being made, or will be soon.
+    Connecting,
+    /// It is there.
+    Open,
+}
+
+/// The channels of a client, and their connection; see [`Client::realtime`]. Cheap to clone.
+#[derive(Clone)]
+pub struct Realtime(Arc<Shared>);
+
+impl<A> Client<A> {
+    /// Channels, and their connection.
+    pub fn realtime(&self) -> &Realtime {
+        &self.realtime
+    }
+
+    /// A channel; the same as [`Realtime::channel`].
+    pub fn channel(&self, name: &str) -> ChannelBuilder {
+        self.realtime.channel(name)
+    }
+
+    /// All channels that are in use.
+    pub fn channels(&self) -> Vec<Channel> {
+        self.realtime.channels()
+    }
+
+    /// Leaves a channel.
+    pub fn remove_channel(&self, channel: &Channel) {
+        self.realtime.remove(channel);
+    }
+
+    /// Leaves all channels and ends the connection.
+    pub fn remove_all_channels(&self) {
+        self.realtime.remove_all();
+    }
+}
+
+impl Realtime {
+    pub(crate) fn new(
+        base: Arc<Base>,
+        tokens: Arc<dyn TokenSource>,
+        auth: Option<Auth>,
+        options: RealtimeOptions,
+    ) -> Self {
+        Self(Arc::new(Shared::new(base, tokens, auth, options)))
+    }
+
+    /// Begins to choose what a channel is like.
+    pub fn channel(&self, name: &str) -> ChannelBuilder {
+        ChannelBuilder::new(self.clone(), name)
+    }
+
+    /// All channels that are in use.
+    pub fn channels(&self) -> Vec<Channel> {
+        let handles = self.0.handles.lock();
+        let handles = handles.unwrap_or_else(PoisonError::into_inner);
+        let channels = handles.values().filter_map(std::sync::Weak::upgrade);
+        channels.map(Channel).collect()
+    }
+
+    /// Leaves a channel; the same as [`Channel::unsubscribe`].
+    pub fn remove(&self, channel: &Channel) {
+        channel.unsubscribe();
+    }
+
+    /// Leaves all channels and ends the connection.
+    pub fn remove_all(&self) {
+        for channel in self.channels() {
+            channel.unsubscribe();
+        }
+        self.disconnect();
+    }
+
+    /// Makes the connection, which the first channel would do otherwise.
+    pub fn connect(&self) {
+        self.0.act(|conversation, _| conversation.connect());
+    }
+
+    /// Ends the connection. Channels lose it and join again after the next
+    /// [`Realtime::connect`], or when another one is subscribed.
+    pub fn disconnect(&self) {
+        self.0.act(|conversation, now| conversation.disconnect(now));
+    }
+
+    /// How the connection is.
+    pub fn state(&self) -> ConnectionState {
+        self.0.look(|conversation| conversation.state())
+    }
+
+    /// Uses this token from now on, whoever is signed in, until this is called with none.
+    pub fn set_auth(&self, token: Option<String>) {
+        self.0
+            .act(|conversation, now| conversation.fix_token(now, token));
+    }
+
+    /// Tells of every heartbeat, from now on.
+    pub fn heartbeats(&self) -> Heartbeats {
+        let (queue, reader) = queue::queue(self.0.around.options.bound);
+        self.0
+            .look(|conversation| conversation.listen_to_heartbeats(queue));
+        Heartbeats::new(self.clone(), reader)
+    }
+
+    fn open_channel(&self, name: &str, config: ChannelConfig) -> Result<Channel, RealtimeError> {
+        let handles = self.0.handles.lock();
+        let mut handles = handles.unwrap_or_else(PoisonError::into_inner);
+        let known = handles.values().filter_map(std::sync::Weak::upgrade);
+        let known: Vec<Arc<ChannelInner>> = known.collect();
+        let opened = match known.iter().find(|known| known.name == name) {
+            Some(known) if known.config == config => Ok(Channel(known.clone())),
+            Some(_) => Err(RealtimeError::InvalidInput(
+                "this client has a channel of that name with other options",
+            )),
+            None => {
+                let channel = Arc::new(self.new_channel(name, config));
+                handles.insert(channel.id, Arc::downgrade(&channel));
+                Ok(Channel(channel))
+            }
+        };
+        // One of them may be the last of its channel, and will want the lock.
+        drop(handles);
+        drop(known);
+        opened
+    }
+
+    fn new_channel(&self, name: &str, config: ChannelConfig) -> ChannelInner {
+        let topic = format!("{TOPIC_PREFIX}{name}");
+        let add = |conversation: &mut Conversation| conversation.add_room(topic, config.clone());
+        ChannelInner {
+            id: self.0.look(add),
+            shared: self.0.clone(),
+            name: name.to_owned(),
+            config,
+        }
+    }
+}
+
+impl Shared {
+    /// The name may be used again.
+    fn forget_handle(&self, id: RoomId) {
+        let handles = self.handles.lock();
+        handles.unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+}
+
+impl fmt::Debug for Realtime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Realtime")
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
