@@ -105,6 +105,8 @@ impl Bootstrap {
             registry: OnceLock::new(),
             endpoints: OnceLock::new(),
             files: OnceLock::new(),
+            runner: OnceLock::new(),
+            node: uuid::Uuid::new_v4(),
             tasks: Default::default(),
             stopping: Default::default(),
         }));
