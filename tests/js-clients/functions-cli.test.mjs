@@ -72,12 +72,18 @@ async function write(path, text) {
 }
 
 test("a token and a profile are all it takes", async () => {
+  const whoami = await succeeds(supabase("whoami"));
   const projects = await succeeds(supabase("projects", "list", "-o", "json"));
+  await succeeds(supabase("orgs", "create", "Shop", "--yes"));
   const orgs = await succeeds(supabase("orgs", "list", "-o", "json"));
 
+  assert.match(whoami.stdout, /token cli/);
   const [project] = JSON.parse(projects.stdout);
   assert.equal(project.id ?? project.ref, plinth.ref);
-  assert.match(orgs.stdout, /default/);
+  assert.deepEqual(
+    JSON.parse(orgs.stdout).map(({ name }) => name),
+    ["Default", "Shop"],
+  );
 });
 
 test("one function is deployed with what it imports, and listed", async () => {

@@ -17,6 +17,7 @@ mod jobs;
 mod keys;
 mod landing;
 mod mailbox;
+mod organizations;
 mod platform;
 mod projects;
 mod schema;
@@ -40,6 +41,7 @@ pub use keys::{
     StoredSigningKey,
 };
 pub use landing::landing_page;
+pub use organizations::Organization;
 pub use platform::{Endpoints, Platform, References};
 pub use projects::{Branch, BranchRequest, CopyMethod, ProjectRequest, ProjectRow};
 pub use secrets::StoredSecret;

@@ -54,7 +54,10 @@ pub fn routes(platform: Platform) -> Router {
 fn management() -> Router<Platform> {
     Router::new()
         .route("/profile", get(identity::profile))
-        .route("/organizations", get(identity::organizations))
+        .route(
+            "/organizations",
+            get(identity::organizations).post(identity::create_organization),
+        )
         .route("/organizations/{slug}", get(identity::organization))
         .route(
             "/organizations/{slug}/entitlements",

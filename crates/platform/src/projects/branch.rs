@@ -188,6 +188,7 @@ impl Platform {
             name: checked_name(&project_name)?,
             kind: ProjectKind::Ordinary,
             database: reference.as_str(),
+            organization: &source.organization,
             region: &source.region_label,
             secrets,
         };
