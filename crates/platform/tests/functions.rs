@@ -75,6 +75,9 @@ async fn a_deployed_function_is_told_in_the_words_of_the_management_api() {
 
     let made = deploy(&app, "hello", form(metadata, files)).await;
 
+    let reference = app.reference(&ProjectName::Default).await;
+    let id = made["id"].as_str().expect("an id");
+    let place = |path: &str| format!("file:///tmp/user_fn_{reference}_{id}_1/{path}");
     let (created, updated) = (&made["created_at"], &made["updated_at"]);
     let now = support::now() * 1000;
     for time in [created, updated] {
@@ -84,7 +87,8 @@ async fn a_deployed_function_is_told_in_the_words_of_the_management_api() {
     let expected = json!({
         "id": made["id"], "slug": "hello", "name": "hello", "status": "ACTIVE", "version": 1,
         "created_at": created, "updated_at": updated, "verify_jwt": false, "import_map": true,
-        "entrypoint_path": HELLO, "import_map_path": DENO_JSON, "ezbr_sha256": made["ezbr_sha256"],
+        "entrypoint_path": place(HELLO), "import_map_path": place(DENO_JSON),
+        "ezbr_sha256": made["ezbr_sha256"],
     });
     assert_eq!(made, expected);
     assert_eq!(made["ezbr_sha256"].as_str().map(str::len), Some(64));
@@ -362,7 +366,8 @@ async fn settings_stay_unless_somebody_changes_them() {
         .await
         .expect(200);
     assert_eq!(patched["version"], 3);
-    assert_eq!(patched["entrypoint_path"], "index.ts");
+    let entrypoint = patched["entrypoint_path"].as_str().expect("a URL");
+    assert!(entrypoint.ends_with("_3/index.ts"), "{entrypoint}");
     assert_eq!(patched["verify_jwt"], true);
     patch(json!({ "name": "" })).await.expect(400);
     patch(json!({ "verify_jwt": "maybe" })).await.expect(400);

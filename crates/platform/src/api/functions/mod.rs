@@ -6,10 +6,11 @@ mod form;
 mod write;
 
 use axum::{Json, extract::State};
-use plinth_project::ProjectName;
+use plinth_project::{FunctionSource, ProjectName, ProjectRef};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
+use url::Url;
 
 use super::{
     Operator,
@@ -21,9 +22,15 @@ use crate::{Platform, PlatformError, StoredFunction};
 pub(super) use download::download;
 pub(super) use write::{activate, create, delete, deploy, update};
 
-/// In the words of the Management API: times are Unix milliseconds (F23). The CLI takes no `null`
-/// for the path of an import map that is not there.
-fn function_body(function: &StoredFunction) -> Value {
+/// In the words of the Management API: times are Unix milliseconds (F23), and paths stand as the
+/// hosted service would name them. The MCP server reads nothing but URLs there, and takes the
+/// folder off again; the CLI takes no `null` for an import map that is not there.
+fn function_body(project: &ProjectRef, function: &StoredFunction) -> Value {
+    let FunctionSource {
+        entrypoint,
+        import_map,
+        ..
+    } = &function.source;
     let mut body = json!({
         "id": function.id,
         "slug": function.slug,
@@ -33,14 +40,23 @@ fn function_body(function: &StoredFunction) -> Value {
         "created_at": milliseconds(function.created_at),
         "updated_at": milliseconds(function.updated_at),
         "verify_jwt": function.verify_jwt,
-        "import_map": function.source.import_map.is_some(),
-        "entrypoint_path": function.source.entrypoint,
+        "import_map": import_map.is_some(),
+        "entrypoint_path": file_url(project, function, entrypoint),
         "ezbr_sha256": function.digest,
     });
-    if let Some(path) = &function.source.import_map {
-        body["import_map_path"] = path.as_str().into();
+    if let Some(path) = import_map {
+        body["import_map_path"] = file_url(project, function, path).into();
     }
     body
+}
+
+fn file_url(project: &ProjectRef, function: &StoredFunction, path: &str) -> String {
+    let StoredFunction { id, version, .. } = function;
+    let file = format!("/tmp/user_fn_{project}_{id}_{version}/{path}");
+    match Url::from_file_path(&file) {
+        Ok(url) => url.into(),
+        Err(()) => file,
+    }
 }
 
 fn milliseconds(at: OffsetDateTime) -> i64 {
@@ -55,7 +71,11 @@ pub(super) async fn list(
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
     let functions = platform.list_functions(&project).await?;
-    Ok(Json(functions.iter().map(function_body).collect()))
+    let reference = platform.reference_of(&project);
+    let bodies = functions
+        .iter()
+        .map(|function| function_body(&reference, function));
+    Ok(Json(bodies.collect()))
 }
 
 /// `GET …/functions/{slug}`.
@@ -66,7 +86,10 @@ pub(super) async fn show(
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
     let function = platform.load_function(&project, &slug).await?;
-    Ok(Json(function_body(&function)))
+    Ok(Json(function_body(
+        &platform.reference_of(&project),
+        &function,
+    )))
 }
 
 /// `GET /platform/projects/{ref}/functions/{slug}/versions`: newest first.
@@ -114,7 +137,10 @@ pub(super) async fn roll_back(
         &function,
     )
     .await;
-    Ok(Json(function_body(&function)))
+    Ok(Json(function_body(
+        &platform.reference_of(&project),
+        &function,
+    )))
 }
 
 async fn note(

@@ -60,7 +60,8 @@ pub(in crate::api) async fn deploy(
         false => "function.deploy",
     };
     note(&platform, &operator, &project, action, &function).await;
-    Ok((StatusCode::CREATED, Json(function_body(&function))))
+    let answer = function_body(&platform.reference_of(&project), &function);
+    Ok((StatusCode::CREATED, Json(answer)))
 }
 
 #[derive(Deserialize)]
@@ -106,7 +107,8 @@ pub(in crate::api) async fn create(
     };
     let function = at_work(edge, platform.deploy_function(&project, &deployment)).await?;
     note(&platform, &operator, &project, "function.deploy", &function).await;
-    Ok((StatusCode::CREATED, Json(function_body(&function))))
+    let answer = function_body(&platform.reference_of(&project), &function);
+    Ok((StatusCode::CREATED, Json(answer)))
 }
 
 #[derive(Deserialize)]
@@ -151,7 +153,10 @@ pub(in crate::api) async fn update(
         }
     };
     note(&platform, &operator, &project, "function.update", &function).await;
-    Ok(Json(function_body(&function)))
+    Ok(Json(function_body(
+        &platform.reference_of(&project),
+        &function,
+    )))
 }
 
 #[derive(Deserialize)]
@@ -209,7 +214,11 @@ pub(in crate::api) async fn activate(
         )
         .await;
     }
-    let bodies: Vec<Value> = functions.iter().map(function_body).collect();
+    let reference = platform.reference_of(&project);
+    let bodies: Vec<Value> = functions
+        .iter()
+        .map(|function| function_body(&reference, function))
+        .collect();
     Ok(Json(json!({ "functions": bodies })))
 }
 
