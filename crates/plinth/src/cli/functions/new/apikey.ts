@@ -1,6 +1,6 @@
-// {name}: answers with a greeting.
+// FUNCTION_NAME: answers with a greeting.
 //
-//   curl "$FUNCTIONS_URL/{name}" -H "apikey: $PUBLISHABLE_KEY" --json '{"name":"Ada"}'
+//   curl "$FUNCTIONS_URL/FUNCTION_NAME" -H "apikey: $PUBLISHABLE_KEY" --json '{"name":"Ada"}'
 //
 // `plinth status` prints both values. Secrets come by `plinth secrets set`; read them with
 // Deno.env.get("NAME").

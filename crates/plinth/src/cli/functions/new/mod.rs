@@ -17,6 +17,8 @@ use crate::{
     folder::{Folder, plain},
 };
 
+/// Stands for the function's name in the templates.
+const PLACEHOLDER: &str = "FUNCTION_NAME";
 const APIKEY: &str = include_str!("apikey.ts");
 const USER: &str = include_str!("user.ts");
 const DENO_JSON: &str = include_str!("deno.json");
@@ -32,13 +34,9 @@ pub(super) fn run(global: &Global, args: &NewArgs) -> Outcome {
             format!("{folder} exists already"),
         ));
     }
-    let template = match auth {
-        Callers::None | Callers::Apikey => APIKEY,
-        Callers::User => USER,
-    };
     let index = format!("{folder}/index.ts");
     let deno_json = format!("{folder}/deno.json");
-    write(&root.join(&index), &template.replace("{name}", name))?;
+    write(&root.join(&index), &module(name, *auth))?;
     write(&root.join(&deno_json), DENO_JSON)?;
     let mut written = vec![index, deno_json];
     if *auth == Callers::None {
@@ -57,6 +55,15 @@ pub(super) fn run(global: &Global, args: &NewArgs) -> Outcome {
             Ok(())
         }
     }
+}
+
+/// The module to begin with.
+fn module(name: &str, callers: Callers) -> String {
+    let template = match callers {
+        Callers::None | Callers::Apikey => APIKEY,
+        Callers::User => USER,
+    };
+    template.replace(PLACEHOLDER, name)
 }
 
 /// Says in config.toml that callers need no credential, unless it says something already.
@@ -90,6 +97,16 @@ fn write(path: &Path, text: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn templates_say_the_name_and_are_otherwise_as_they_were() {
+        for callers in [Callers::None, Callers::Apikey, Callers::User] {
+            let module = module("hello", callers);
+            assert!(module.starts_with("// hello: "), "{module}");
+            assert!(!module.contains(PLACEHOLDER), "{module}");
+        }
+        assert!(module("hello", Callers::Apikey).contains("`Hello ${name}!`"));
+    }
 
     #[test]
     fn config_toml_keeps_what_it_says() {

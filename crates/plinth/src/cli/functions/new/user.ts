@@ -1,6 +1,6 @@
-// {name}: tells users who are signed in their own address.
+// FUNCTION_NAME: tells users who are signed in their own address.
 //
-//   const { data, error } = await supabase.functions.invoke("{name}");
+//   const { data, error } = await supabase.functions.invoke("FUNCTION_NAME");
 //
 // Secrets come by `plinth secrets set`; read them with Deno.env.get("NAME").
 
