@@ -632,6 +632,21 @@ async fn a_project_that_is_gone_takes_its_functions_along() {
 }
 
 #[tokio::test]
+async fn a_paused_project_takes_secrets_but_no_deployments() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    app.platform.pause_project(&name).await.expect("paused");
+    let uri = path(&app, &name, "/functions/deploy?slug=hello").await;
+
+    app.ask(Method::POST, &uri, hello("1")).await.expect(409);
+    let values = BTreeMap::from([("KEY".to_owned(), "value".to_owned())]);
+    app.platform.set_secrets(&name, &values).await.expect("set");
+
+    app.platform.resume_project(&name).await.expect("resumed");
+    app.ask(Method::POST, &uri, hello("1")).await.expect(201);
+}
+
+#[tokio::test]
 async fn a_branch_runs_what_its_parent_runs() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;

@@ -78,6 +78,18 @@ fn a_new_function_is_written_deployed_taken_back_and_fetched() {
         .expect_code(1)
         .says(&["There is no function none"]);
 
+    folder.write(
+        "supabase/config.toml",
+        "[functions.hook]\nenabled = false\n",
+    );
+    server
+        .cli(&["functions", "deploy", "hook"])
+        .expect_code(2)
+        .says(&["functions.hook.enabled"]);
+    server
+        .cli(&["functions", "deploy", "--prune", "--yes"])
+        .expect_success();
+    assert_eq!(slugs(&server).len(), 2, "what is switched off is not gone");
     fs::remove_dir_all(folder.path().join("supabase/functions/hook")).expect("removed");
     folder.write("supabase/config.toml", "project_id = \"shop\"\n");
     server

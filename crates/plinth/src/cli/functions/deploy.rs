@@ -20,25 +20,32 @@ use crate::{
     folder::Folder,
 };
 
+/// What is to be sent.
+struct Gathered {
+    functions: Vec<(String, Sources)>,
+    /// All that the folder has, also what is switched off.
+    known: Vec<String>,
+}
+
 pub(super) async fn run(global: &Global, args: &DeployArgs) -> Outcome {
-    let gathered = gather(global, args)?;
+    let Gathered { functions, known } = gather(global, args)?;
     if args.dry_run {
-        return show(global, &gathered);
+        return show(global, &functions);
     }
     let client = Client::connect(global)?;
     let base = base(&client, global).await?;
-    let deployed = match gathered.as_slice() {
+    let deployed = match functions.as_slice() {
         [(name, sources)] => vec![upload(&client, &base, name, sources, true).await?],
         all => deploy_together(&client, &base, all).await?,
     };
     if args.prune {
-        prune(&client, global, &base, &gathered).await?;
+        prune(&client, global, &base, &known).await?;
     }
     report(&client, global, &deployed).await
 }
 
 /// All that is to be sent, read before anything is sent.
-fn gather(global: &Global, args: &DeployArgs) -> Outcome<Vec<(String, Sources)>> {
+fn gather(global: &Global, args: &DeployArgs) -> Outcome<Gathered> {
     let root = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?.root;
     let loaded = Loader::new().folder(&root).process_environment().load()?;
     let settings = loaded.settings;
@@ -53,8 +60,12 @@ fn gather(global: &Global, args: &DeployArgs) -> Outcome<Vec<(String, Sources)>>
             )));
         }
     }
+    let known = sources::names(&root, &settings);
     if names.is_empty() {
-        names = sources::names(&root, &settings);
+        let enabled = known
+            .iter()
+            .filter(|name| sources::is_enabled(&settings, name));
+        names = enabled.cloned().collect();
     }
     if names.is_empty() {
         return Err(
@@ -62,7 +73,7 @@ fn gather(global: &Global, args: &DeployArgs) -> Outcome<Vec<(String, Sources)>>
                 .next_step("Write one with `plinth functions new NAME`."),
         );
     }
-    let mut gathered = Vec::new();
+    let mut functions = Vec::new();
     for name in names {
         let import_map = args.import_map.as_deref();
         let mut sources = sources::gather(&root, &settings, &name, import_map)?;
@@ -72,14 +83,14 @@ fn gather(global: &Global, args: &DeployArgs) -> Outcome<Vec<(String, Sources)>>
         for warning in &sources.warnings {
             eprintln!("warning: {name}: {warning}");
         }
-        gathered.push((name, sources));
+        functions.push((name, sources));
     }
-    Ok(gathered)
+    Ok(Gathered { functions, known })
 }
 
-fn show(global: &Global, gathered: &[(String, Sources)]) -> Outcome {
+fn show(global: &Global, functions: &[(String, Sources)]) -> Outcome {
     let mut rows = Vec::new();
-    for (name, sources) in gathered {
+    for (name, sources) in functions {
         for (path, content) in &sources.files {
             rows.push(json!({ "function": name, "path": path, "bytes": content.len() }));
         }
@@ -121,17 +132,12 @@ async fn deploy_together(
     }
 }
 
-async fn prune(
-    client: &Client,
-    global: &Global,
-    base: &str,
-    gathered: &[(String, Sources)],
-) -> Outcome {
+async fn prune(client: &Client, global: &Global, base: &str, known: &[String]) -> Outcome {
     let functions = client.get(base).await?;
     let functions = functions.as_array().into_iter().flatten();
     let names: Vec<String> = functions
         .map(|function| text(function, "slug"))
-        .filter(|slug| !gathered.iter().any(|(name, _)| name == slug))
+        .filter(|slug| !known.contains(slug))
         .collect();
     if names.is_empty() {
         return Ok(());

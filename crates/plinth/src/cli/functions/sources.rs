@@ -36,7 +36,7 @@ pub(super) struct Sources {
     pub(super) warnings: Vec<String>,
 }
 
-/// The names of all functions of the folder that are not switched off.
+/// The names of all functions that the folder has or config.toml names.
 pub(super) fn names(root: &Path, settings: &Settings) -> Vec<String> {
     let entries = fs::read_dir(root.join("supabase/functions"));
     let entries = entries.into_iter().flatten().flatten();
@@ -44,10 +44,11 @@ pub(super) fn names(root: &Path, settings: &Settings) -> Vec<String> {
     let folders = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let configured = settings.entries("functions").into_iter().map(str::to_owned);
     let names: BTreeSet<String> = folders.chain(configured).collect();
-    let is_wanted = |name: &String| super::check_name(name).is_ok() && is_enabled(settings, name);
-    names.into_iter().filter(is_wanted).collect()
+    let is_name = |name: &String| super::check_name(name).is_ok();
+    names.into_iter().filter(is_name).collect()
 }
 
+/// Whether it is to be deployed.
 pub(super) fn is_enabled(settings: &Settings, name: &str) -> bool {
     settings.bool(&join_path(["functions", name, "enabled"]))
 }
@@ -342,7 +343,8 @@ mod tests {
 
         let sources = gather(folder.path(), &settings, "hello", None).expect("sources");
 
-        assert_eq!(names(folder.path(), &settings), ["hello"]);
+        assert_eq!(names(folder.path(), &settings), ["hello", "off"]);
+        assert!(!is_enabled(&settings, "off"));
         assert_eq!(sources.entrypoint, "supabase/functions/other/main.ts");
         assert_eq!(sources.import_map.as_deref(), Some("supabase/map.json"));
         assert_eq!(sources.static_patterns, ["supabase/functions/other/*.html"]);
