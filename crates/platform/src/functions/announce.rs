@@ -68,7 +68,7 @@ impl Platform {
         Ok(())
     }
 
-    /// What runs here is replaced, so that the next request finds what was just deployed.
+    /// What runs here is replaced, without waiting to hear of it.
     pub(crate) async fn tell_runner(&self, project: &ProjectRef) {
         if let Some(runner) = self.function_runner() {
             runner.changed(project).await;

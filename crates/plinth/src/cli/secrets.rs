@@ -18,7 +18,7 @@ const COLUMNS: &[(&str, &str)] = &[
 pub(crate) enum SecretsCommand {
     /// Names and digests: SHA-256 of the values.
     List,
-    /// Set secrets; functions have them from the next request on.
+    /// Set secrets; functions have them a moment later, without being deployed anew.
     Set {
         /// NAME=VALUE, or - to read such lines from a pipe.
         #[arg(required_unless_present = "env_file", value_name = "NAME=VALUE|-")]
