@@ -19,6 +19,7 @@ use tokio_postgres::Client;
 
 use crate::{
     GivenKeys, Platform, PlatformError, databases,
+    organizations::FIRST_ORGANIZATION,
     platform::{Inner, References},
     projects::{NewProject, insert_project, new_project_secrets, parse_ref},
     schema,
@@ -105,6 +106,8 @@ impl Bootstrap {
             registry: OnceLock::new(),
             endpoints: OnceLock::new(),
             files: OnceLock::new(),
+            runner: OnceLock::new(),
+            node: uuid::Uuid::new_v4(),
             tasks: Default::default(),
             stopping: Default::default(),
         }));
@@ -163,6 +166,7 @@ impl Bootstrap {
                 name: "Platform",
                 kind: ProjectKind::Platform,
                 database: reference.as_str(),
+                organization: FIRST_ORGANIZATION,
                 region: "local",
                 secrets: &secrets,
             };
@@ -243,6 +247,7 @@ impl Bootstrap {
             name: "Default",
             kind: ProjectKind::Default,
             database: self.default_database.name(),
+            organization: FIRST_ORGANIZATION,
             region: "local",
             secrets: &secrets,
         };

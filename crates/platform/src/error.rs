@@ -31,6 +31,9 @@ pub enum PlatformError {
     /// The request itself is wrong.
     #[error("{0}")]
     Invalid(String),
+    /// More bytes than may be kept.
+    #[error("{0}")]
+    TooLarge(String),
     /// The request is fine, but the present state forbids it.
     #[error("{0}")]
     Conflict(String),
@@ -70,6 +73,7 @@ impl PlatformError {
             Self::NotAvailable(_) => (StatusCode::NOT_FOUND, "not_available"),
             Self::MailboxOff => (StatusCode::NOT_FOUND, "mailbox_off"),
             Self::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             Self::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
             Self::MigrationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "migration_failed"),
             Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "database_unavailable"),

@@ -7,10 +7,13 @@ use std::{
 
 use plinth_db::{ClientPool, DbError, PooledClient, Target, migrate::MigrationSet};
 use plinth_log::LogStore;
-use plinth_project::{Cluster, FileKeeper, Project, ProjectName, ProjectRef, Registry};
+use plinth_project::{
+    Cluster, FileKeeper, FunctionRunner, Project, ProjectName, ProjectRef, Registry,
+};
 use plinth_token::InstanceKey;
 use tokio_postgres::{Client, error::SqlState};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
 use crate::{GivenKeys, PlatformError};
 
@@ -34,6 +37,9 @@ pub(crate) struct Inner {
     pub(crate) registry: OnceLock<Registry>,
     pub(crate) endpoints: OnceLock<Endpoints>,
     pub(crate) files: OnceLock<Arc<dyn FileKeeper>>,
+    pub(crate) runner: OnceLock<Arc<dyn FunctionRunner>>,
+    /// Tells what this process announced from what others did.
+    pub(crate) node: Uuid,
     /// Changes under way.
     pub(crate) tasks: TaskTracker,
     /// Ends what would otherwise go on for ever, such as live tails.
@@ -79,6 +85,18 @@ impl Platform {
     /// Whoever keeps the files of projects, if anybody does.
     pub(crate) fn file_keeper(&self) -> Option<&Arc<dyn FileKeeper>> {
         self.0.files.get()
+    }
+
+    /// Tells the platform who runs the functions of projects. Without anybody they are kept as
+    /// they come.
+    pub fn attach_functions(&self, runner: Arc<dyn FunctionRunner>) {
+        let first = self.0.runner.set(runner).is_ok();
+        debug_assert!(first, "functions have one runner");
+    }
+
+    /// Whoever runs the functions of projects, if anybody does.
+    pub(crate) fn function_runner(&self) -> Option<&Arc<dyn FunctionRunner>> {
+        self.0.runner.get()
     }
 
     /// Ends live tails, so that a stop need not wait for their readers.
@@ -141,7 +159,8 @@ impl Platform {
         self.0.admin.connect().await
     }
 
-    /// The channel on which changes of projects and keys are announced, and where to listen.
+    /// The channel on which changes are announced, and where to listen; what is heard there goes
+    /// to [`Platform::hear`].
     pub fn announcements(&self) -> (Target, &'static str) {
         (self.0.admin.clone(), "plinth_platform")
     }

@@ -36,5 +36,10 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "s3_credentials",
             sql: include_str!("../migrations/0006_s3_credentials.sql"),
         },
+        Migration {
+            version: 7,
+            name: "functions",
+            sql: include_str!("../migrations/0007_functions.sql"),
+        },
     ],
 };

@@ -5,7 +5,7 @@ use plinth_token::{InstanceKey, SealError, Secret};
 
 /// What a sealed text is. The word and the ref are bound to it, so that none can be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sealed {
+pub(crate) enum Sealed<'a> {
     OwnerPassword,
     AuthenticatorPassword,
     ServicePassword,
@@ -13,9 +13,11 @@ pub(crate) enum Sealed {
     ApiKey,
     SigningKey,
     S3SecretKey,
+    /// What functions receive under this name.
+    FunctionSecret(&'a str),
 }
 
-impl Sealed {
+impl Sealed<'_> {
     fn context(self, reference: &ProjectRef) -> String {
         let what = match self {
             Self::OwnerPassword => "owner_password",
@@ -25,6 +27,9 @@ impl Sealed {
             Self::ApiKey => "api_key",
             Self::SigningKey => "signing_key",
             Self::S3SecretKey => "s3_secret_key",
+            Self::FunctionSecret(name) => {
+                return format!("project:{reference}:function_secret:{name}");
+            }
         };
         format!("project:{reference}:{what}")
     }

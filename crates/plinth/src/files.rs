@@ -105,7 +105,7 @@ fn matching(base: &Path, pattern: &str) -> Outcome<Vec<PathBuf>> {
 }
 
 /// `*` stands for any part of a name.
-fn glob(pattern: &str, name: &str) -> bool {
+pub(crate) fn glob(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((head, tail)) => name.strip_prefix(head).is_some_and(|rest| {

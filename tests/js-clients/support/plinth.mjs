@@ -71,7 +71,7 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   try {
     await server.ready;
     const status = await readStatus(cli);
-    return { ...status, folder, store, cli, supabase, log, crash, restart, stop };
+    return { ...status, folder, store, cli, supabase, supabaseWith, log, crash, restart, stop };
   } catch (error) {
     await stop().catch(() => {});
     throw error;
@@ -79,9 +79,14 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
 
   /** Runs the official CLI in the folder: `{ code, stdout, stderr }`. */
   function supabase(...cliArgs) {
+    return supabaseWith({}, ...cliArgs);
+  }
+
+  /** The same with further variables. */
+  function supabaseWith(variables, ...cliArgs) {
     // Its own notes stay in the folder, and it reports to nobody.
     const quiet = { SUPABASE_HOME: join(folder, ".supabase"), SUPABASE_TELEMETRY_DISABLED: "1" };
-    const options = { cwd: folder, env: { ...environment, ...quiet } };
+    const options = { cwd: folder, env: { ...environment, ...quiet, ...variables } };
     return run(process.execPath, [supabaseCli, ...cliArgs], options);
   }
 }

@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
-    http::request::Parts,
+    http::{StatusCode, request::Parts},
 };
 use serde::de::DeserializeOwned;
 
@@ -18,6 +18,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, PlatformError> {
         match Json::<T>::from_request(request, state).await {
             Ok(Json(body)) => Ok(Self(body)),
+            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(PlatformError::TooLarge(rejection.body_text()))
+            }
             Err(rejection) => Err(PlatformError::Invalid(rejection.body_text())),
         }
     }

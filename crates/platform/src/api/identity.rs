@@ -1,10 +1,14 @@
 //! Who one is, for the official tools' first questions.
 
 use axum::{Json, extract::State, http::StatusCode};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Operator, body::Segments};
-use crate::{Platform, PlatformError};
+use super::{
+    Operator,
+    body::{Body, Segments},
+};
+use crate::{Organization, Platform, PlatformError};
 
 /// `GET /v1/profile`.
 pub(super) async fn profile(operator: Operator) -> Json<Value> {
@@ -20,19 +24,32 @@ pub(super) async fn organizations(
     _operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let rows = platform
-        .tables()
-        .await?
-        .query(
-            "select slug, name from platform.organizations order by slug",
-            &[],
-        )
-        .await?;
-    let bodies = rows.iter().map(|row| {
-        let slug: String = row.get(0);
-        json!({ "id": slug, "slug": slug, "name": row.get::<_, String>(1) })
-    });
-    Ok(Json(bodies.collect()))
+    let organizations = platform.list_organizations().await?;
+    Ok(Json(organizations.iter().map(organization_body).collect()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct OrganizationRequest {
+    name: String,
+}
+
+/// `POST /v1/organizations`.
+pub(super) async fn create_organization(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Body(body): Body<OrganizationRequest>,
+) -> Result<(StatusCode, Json<Value>), PlatformError> {
+    let made = platform.create_organization(&body.name).await?;
+    let answer = organization_body(&made);
+    platform
+        .note(&operator, None, "organization.create", answer.clone())
+        .await;
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+fn organization_body(organization: &Organization) -> Value {
+    let Organization { slug, name } = organization;
+    json!({ "id": slug, "slug": slug, "name": name })
 }
 
 /// `GET /v1/organizations/{slug}`: a free plan makes the tools ask for no payment.
@@ -41,16 +58,7 @@ pub(super) async fn organization(
     State(platform): State<Platform>,
     Segments(slug): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let sql = "select name from platform.organizations where slug = $1";
-    let row = platform.tables().await?.query_opt(sql, &[&slug]).await?;
-    let name: String = match row {
-        Some(row) => row.get(0),
-        None => {
-            return Err(PlatformError::NotFound(format!(
-                "There is no organization {slug}"
-            )));
-        }
-    };
+    let Organization { slug, name } = platform.load_organization(&slug).await?;
     Ok(Json(json!({
         "id": slug,
         "name": name,

@@ -8,6 +8,7 @@ mod body;
 mod branches;
 mod databases;
 mod file_check;
+mod functions;
 mod identity;
 mod jobs;
 mod logs;
@@ -17,6 +18,7 @@ mod outlive;
 mod projects;
 mod rate_limit;
 mod s3_credentials;
+mod secrets;
 mod signing_keys;
 mod status;
 mod tokens;
@@ -52,7 +54,10 @@ pub fn routes(platform: Platform) -> Router {
 fn management() -> Router<Platform> {
     Router::new()
         .route("/profile", get(identity::profile))
-        .route("/organizations", get(identity::organizations))
+        .route(
+            "/organizations",
+            get(identity::organizations).post(identity::create_organization),
+        )
         .route("/organizations/{slug}", get(identity::organization))
         .route(
             "/organizations/{slug}/entitlements",
@@ -98,6 +103,29 @@ fn management() -> Router<Platform> {
                 .delete(signing_keys::revoke),
         )
         .route(
+            "/projects/{ref}/functions",
+            get(functions::list)
+                .post(functions::create)
+                .put(functions::activate),
+        )
+        .route(
+            "/projects/{ref}/functions/{slug}",
+            get(functions::show)
+                .post(functions::deploy)
+                .patch(functions::update)
+                .delete(functions::delete),
+        )
+        .route(
+            "/projects/{ref}/functions/{slug}/body",
+            get(functions::download),
+        )
+        .route(
+            "/projects/{ref}/secrets",
+            get(secrets::list)
+                .post(secrets::set)
+                .delete(secrets::delete),
+        )
+        .route(
             "/projects/{ref}/branches",
             get(branches::list).post(branches::create),
         )
@@ -136,6 +164,14 @@ fn own() -> Router<Platform> {
             get(databases::history).post(databases::apply_file),
         )
         .route("/projects/{ref}/seed", post(databases::seed))
+        .route(
+            "/projects/{ref}/functions/{slug}/versions",
+            get(functions::versions),
+        )
+        .route(
+            "/projects/{ref}/functions/{slug}/rollback",
+            post(functions::roll_back),
+        )
         .route(
             "/projects/{ref}/storage/credentials",
             get(s3_credentials::list).post(s3_credentials::create),

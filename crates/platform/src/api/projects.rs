@@ -111,6 +111,9 @@ pub(super) struct CreateBody {
     region: Option<String>,
     #[serde(default)]
     organization_slug: Option<String>,
+    /// The older name of the slug.
+    #[serde(default)]
+    organization_id: Option<String>,
 }
 
 /// `POST /v1/projects`.
@@ -119,17 +122,11 @@ pub(super) async fn create(
     State(platform): State<Platform>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<ProjectBody>), PlatformError> {
-    if let Some(slug) = body.organization_slug.as_deref()
-        && slug != "default"
-    {
-        return Err(PlatformError::NotFound(format!(
-            "There is no organization {slug}"
-        )));
-    }
     let request = ProjectRequest {
         name: body.name,
         database_password: body.db_pass,
         region_label: body.region,
+        organization: body.organization_slug.or(body.organization_id),
     };
     let row = platform.create_project(&request).await?;
     let details = json!({ "name": row.name });

@@ -188,6 +188,7 @@ impl Platform {
             name: checked_name(&project_name)?,
             kind: ProjectKind::Ordinary,
             database: reference.as_str(),
+            organization: &source.organization,
             region: &source.region_label,
             secrets,
         };
@@ -217,8 +218,8 @@ impl Platform {
         Ok(())
     }
 
-    /// The same for both ways (F72): serves the branch, with files of its own and without the
-    /// parent's sessions.
+    /// The same for both ways (F72): serves the branch, with files and functions of its own and
+    /// without the parent's sessions.
     pub(super) async fn finish_branch(
         &self,
         source: &ProjectRef,
@@ -242,6 +243,7 @@ impl Platform {
         branch: &Project,
     ) -> Result<(), PlatformError> {
         forget_sign_ins(branch).await?;
+        self.copy_functions(source, branch.reference()).await?;
         match self.file_keeper() {
             Some(files) => {
                 let copied = files.copy(source, branch).await;

@@ -9,6 +9,7 @@ use tokio_postgres::{Client, Transaction};
 use super::ProjectRow;
 use crate::{
     Platform, PlatformError, databases, keys,
+    organizations::FIRST_ORGANIZATION,
     sealed::{Sealed, SealedLogins},
 };
 
@@ -21,6 +22,8 @@ pub struct ProjectRequest {
     pub database_password: Option<String>,
     /// A label, any text.
     pub region_label: Option<String>,
+    /// The slug of the organization that it belongs to; the first one when absent.
+    pub organization: Option<String>,
 }
 
 /// The secrets of a project to be.
@@ -62,6 +65,9 @@ impl Platform {
         }
         let secrets = new_project_secrets(password);
         let region = request.region_label.as_deref().unwrap_or("local");
+        let organization = request.organization.as_deref();
+        let organization = organization.unwrap_or(FIRST_ORGANIZATION);
+        self.load_organization(organization).await?;
 
         let mut tables = self.admin().await?;
         let transaction = tables.transaction().await?;
@@ -70,6 +76,7 @@ impl Platform {
             name,
             kind: ProjectKind::Ordinary,
             database: reference.as_str(),
+            organization,
             region,
             secrets: &secrets,
         };
@@ -124,6 +131,7 @@ pub(crate) struct NewProject<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: ProjectKind,
     pub(crate) database: &'a str,
+    pub(crate) organization: &'a str,
     pub(crate) region: &'a str,
     pub(crate) secrets: &'a ProjectSecrets,
 }
@@ -138,6 +146,7 @@ pub(crate) async fn insert_project(
         reference,
         name,
         database,
+        organization,
         region,
         secrets,
         ..
@@ -151,8 +160,9 @@ pub(crate) async fn insert_project(
     };
     let sql = "insert into platform.projects
                    (ref, name, database, kind, status, region_label, sealed_owner_password,
-                    sealed_authenticator_password, sealed_service_password, sealed_jwt_secret)
-               values ($1, $2, $3, $4, 'COMING_UP', $5, $6, $7, $8, $9)";
+                    sealed_authenticator_password, sealed_service_password, sealed_jwt_secret,
+                    organization)
+               values ($1, $2, $3, $4, 'COMING_UP', $5, $6, $7, $8, $9, $10)";
     transaction
         .execute(
             sql,
@@ -166,6 +176,7 @@ pub(crate) async fn insert_project(
                 &logins.authenticator,
                 &logins.service,
                 &jwt_secret,
+                organization,
             ],
         )
         .await?;

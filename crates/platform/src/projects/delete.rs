@@ -71,12 +71,16 @@ impl Platform {
         self.clear_away(reference).await
     }
 
-    /// Removes database, logins, files and rows of a project. Each step may have been done before;
+    /// Removes database, logins, files, functions and rows of a project. Each step may have been done before;
     /// the row goes last, so that what was interrupted is found again.
     pub(crate) async fn clear_away(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
         self.remove_database(reference).await?;
         if let Some(files) = self.file_keeper() {
             let removed = files.forget(reference).await;
+            removed.map_err(PlatformError::caused_by)?;
+        }
+        if let Some(runner) = self.function_runner() {
+            let removed = runner.forget(reference).await;
             removed.map_err(PlatformError::caused_by)?;
         }
         let admin = self.admin().await?;

@@ -14,5 +14,5 @@ pub use branch::{Branch, BranchRequest, CopyMethod};
 pub use create::ProjectRequest;
 pub use row::ProjectRow;
 
-pub(crate) use create::{NewProject, insert_project, new_project_secrets};
+pub(crate) use create::{NewProject, checked_name, insert_project, new_project_secrets};
 pub(crate) use row::{parse_kind, parse_ref};

@@ -1,6 +1,8 @@
 //! A platform of its own for every test, on the shared test server.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod functions;
+
 use std::{sync::Arc, time::Duration};
 
 use plinth_db::{PoolConfig, Target, migrate::MigrationSet};

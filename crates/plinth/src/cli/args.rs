@@ -4,7 +4,7 @@ use std::{net::IpAddr, path::PathBuf, str::FromStr};
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use super::output::Format;
+use super::{functions::FunctionsCommand, output::Format, secrets::SecretsCommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -131,6 +131,23 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth storage check\n  plinth storage check --project <ref> --verify-digests\n  plinth storage check --repair -o json"
     )]
     Storage(StorageCommand),
+    /// Your functions: write, deploy, download, go back to an older version.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth functions new hello\n  plinth functions deploy hello\n  plinth functions rollback hello\n  PLINTH_ACCESS_TOKEN=sbp_… plinth --api-url https://api.example.com --ref <ref> functions deploy"
+    )]
+    Functions(FunctionsCommand),
+    /// What functions receive in their environment.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth secrets set STRIPE_KEY=sk_… MAIL_FROM=shop@example.com\n  plinth secrets set --env-file supabase/functions/.env\n  plinth secrets set - < secrets.env\n  plinth secrets unset STRIPE_KEY"
+    )]
+    Secrets(SecretsCommand),
+    /// Print the profile that points the official Supabase CLI at this Plinth.
+    #[command(
+        after_help = "Examples:\n  plinth cli-profile > plinth.yaml\n  SUPABASE_ACCESS_TOKEN=sbp_… supabase --profile ./plinth.yaml projects list"
+    )]
+    CliProfile,
     /// Generate things: tokens to try policies with.
     #[command(subcommand)]
     Gen(GenCommand),
@@ -482,6 +499,13 @@ pub(crate) enum GenCommand {
 pub(crate) struct LogsArgs {
     /// Sources: api, auth, rest, postgres, storage, realtime, functions, jobs, audit.
     pub(crate) sources: Vec<String>,
+    #[command(flatten)]
+    pub(crate) wanted: WantedRecords,
+}
+
+/// Which records, whatever they are about.
+#[derive(Args)]
+pub(crate) struct WantedRecords {
     /// Go on showing what comes.
     #[arg(short, long)]
     pub(crate) follow: bool,

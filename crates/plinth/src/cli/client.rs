@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use http::{Method, Request, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
@@ -19,8 +19,25 @@ use crate::{
     folder::Folder,
 };
 
+const JSON: &str = "application/json";
+
 /// Where requests go.
 pub(crate) struct Client(Way);
+
+/// Bytes with their type.
+pub(crate) struct Payload {
+    pub(crate) content_type: String,
+    pub(crate) bytes: Bytes,
+}
+
+impl Payload {
+    fn json(value: &Value) -> Outcome<Self> {
+        Ok(Self {
+            content_type: JSON.to_owned(),
+            bytes: serde_json::to_vec(value)?.into(),
+        })
+    }
+}
 
 enum Way {
     Socket(PathBuf),
@@ -60,57 +77,73 @@ impl Client {
         self.request(Method::POST, path, Some(body)).await
     }
 
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Outcome<Value> {
+        self.request(Method::PUT, path, Some(body)).await
+    }
+
     pub(crate) async fn delete(&self, path: &str) -> Outcome<Value> {
         self.request(Method::DELETE, path, None).await
     }
 
+    /// Removes what the body names.
+    pub(crate) async fn delete_these(&self, path: &str, body: Value) -> Outcome<Value> {
+        self.request(Method::DELETE, path, Some(body)).await
+    }
+
+    /// Sends something else than JSON.
+    pub(crate) async fn upload(&self, path: &str, payload: Payload) -> Outcome<Value> {
+        let response = self.send(Method::POST, path, JSON, Some(payload)).await?;
+        answer(response).await
+    }
+
+    /// An answer in another form than JSON: its type, and all of it.
+    pub(crate) async fn download(&self, path: &str, accept: &str) -> Outcome<Payload> {
+        let response = self.send(Method::GET, path, accept, None).await?;
+        let (parts, body) = successful(response).await?.into_parts();
+        let content_type = parts.headers.get(header::CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        Ok(Payload {
+            content_type: content_type.unwrap_or_default().to_owned(),
+            bytes: body.collect().await?.to_bytes(),
+        })
+    }
+
     /// The answer's lines as they come, where the request asks for work.
     pub(crate) async fn post_stream(&self, path: &str, body: Value) -> Outcome<Incoming> {
-        let (status, body) = self.send(Method::POST, path, Some(body)).await?;
-        match status.is_success() {
-            true => Ok(body),
-            false => Err(refused(status, &read(body).await?)),
-        }
+        let body = Some(Payload::json(&body)?);
+        let response = self.send(Method::POST, path, JSON, body).await?;
+        Ok(successful(response).await?.into_body())
     }
 
     async fn request(&self, method: Method, path: &str, body: Option<Value>) -> Outcome<Value> {
-        let (status, body) = self.send(method, path, body).await?;
-        let value = read(body).await?;
-        match status.is_success() {
-            true => Ok(value),
-            false => Err(refused(status, &value)),
-        }
+        let body = body.as_ref().map(Payload::json).transpose()?;
+        answer(self.send(method, path, JSON, body).await?).await
     }
 
     /// The answer's lines as they come, for live tails.
     pub(crate) async fn stream(&self, path: &str) -> Outcome<Incoming> {
-        let (status, body) = self.send(Method::GET, path, None).await?;
-        match status.is_success() {
-            true => Ok(body),
-            false => Err(Failure::new(
-                Kind::Failure,
-                format!("the server answered {status}"),
-            )),
-        }
+        let response = self.send(Method::GET, path, JSON, None).await?;
+        Ok(successful(response).await?.into_body())
     }
 
     async fn send(
         &self,
         method: Method,
         path: &str,
-        body: Option<Value>,
-    ) -> Outcome<(StatusCode, Incoming)> {
+        accept: &str,
+        body: Option<Payload>,
+    ) -> Outcome<Response<Incoming>> {
         let mut request = Request::builder()
             .method(method)
-            .header(header::ACCEPT, "application/json");
+            .header(header::ACCEPT, accept);
         let bytes = match body {
-            Some(body) => {
-                request = request.header(header::CONTENT_TYPE, "application/json");
-                serde_json::to_vec(&body)?
+            Some(payload) => {
+                request = request.header(header::CONTENT_TYPE, payload.content_type);
+                payload.bytes
             }
-            None => Vec::new(),
+            None => Bytes::new(),
         };
-        let body = Full::new(Bytes::from(bytes));
+        let body = Full::new(bytes);
         let response = match &self.0 {
             Way::Socket(socket) => {
                 let stream = UnixStream::connect(socket).await.map_err(|error| {
@@ -146,8 +179,19 @@ impl Client {
                 }
             }
         };
-        let (parts, body) = response.into_parts();
-        Ok((parts.status, body))
+        Ok(response)
+    }
+}
+
+/// What the server did, or what it said against it.
+async fn answer(response: Response<Incoming>) -> Outcome<Value> {
+    read(successful(response).await?.into_body()).await
+}
+
+async fn successful(response: Response<Incoming>) -> Outcome<Response<Incoming>> {
+    match response.status() {
+        status if status.is_success() => Ok(response),
+        status => Err(refused(status, &read(response.into_body()).await?)),
     }
 }
 
@@ -173,7 +217,7 @@ fn refused(status: StatusCode, answer: &Value) -> Failure {
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<Full<Bytes>>,
-) -> Outcome<http::Response<Incoming>> {
+) -> Outcome<Response<Incoming>> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);

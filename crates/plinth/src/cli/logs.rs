@@ -17,7 +17,7 @@ use crate::{
 pub(super) async fn run(global: &Global, args: LogsArgs) -> Outcome {
     match Client::connect(global) {
         Ok(client) => online(&client, global, &args).await,
-        Err(failure) if failure.kind() == Kind::NotRunning && !args.follow => {
+        Err(failure) if failure.kind() == Kind::NotRunning && !args.wanted.follow => {
             offline(global, &args)
         }
         Err(failure) => Err(failure),
@@ -32,7 +32,7 @@ async fn online(client: &Client, global: &Global, args: &LogsArgs) -> Outcome {
     for record in records.iter().rev() {
         show(global, record)?;
     }
-    if args.follow {
+    if args.wanted.follow {
         follow(client, global, &format!("{base}/tail?{query}")).await?;
     }
     Ok(())
@@ -43,19 +43,19 @@ fn query_string(args: &LogsArgs) -> Outcome<String> {
     if !args.sources.is_empty() {
         query.append_pair("source", &args.sources.join(","));
     }
-    if let Some(since) = &args.since {
+    if let Some(since) = &args.wanted.since {
         query.append_pair(
             "since",
             &plinth_log::Timestamp::from(start_time(since)?).to_string(),
         );
     }
-    if let Some(terms) = &args.grep {
+    if let Some(terms) = &args.wanted.grep {
         query.append_pair("q", terms);
     }
-    if let Some(level) = &args.level {
+    if let Some(level) = &args.wanted.level {
         query.append_pair("level", level);
     }
-    query.append_pair("limit", &args.limit.to_string());
+    query.append_pair("limit", &args.wanted.limit.to_string());
     Ok(query.finish())
 }
 
@@ -100,16 +100,16 @@ fn offline(global: &Global, args: &LogsArgs) -> Outcome {
             .sources
             .push(source.parse().map_err(|error| wrong(&error))?);
     }
-    if let Some(level) = &args.level {
+    if let Some(level) = &args.wanted.level {
         query.level = Some(level.parse().map_err(|error| wrong(&error))?);
     }
-    if let Some(since) = &args.since {
+    if let Some(since) = &args.wanted.since {
         query.since = Some(start_time(since)?.into());
     }
-    if let Some(terms) = &args.grep {
+    if let Some(terms) = &args.wanted.grep {
         query.terms = Query::parse_terms(terms).map_err(|error| wrong(&error))?;
     }
-    query.limit = args.limit.clamp(1, plinth_log::MAX_LIMIT);
+    query.limit = args.wanted.limit.clamp(1, plinth_log::MAX_LIMIT);
     let page = store.search(&query)?;
     for record in page.records.iter().rev() {
         show(global, &serde_json::to_value::<&Record>(record)?)?;

@@ -1,11 +1,13 @@
 //! The command line. Each command is a client of the platform API, except those that need no
-//! server: `start`, `serve`, `init`, `migration new`, `settings`, `storage check`.
+//! server: `start`, `serve`, `init`, `migration new`, `functions new`, `settings`, `storage check`.
 
 mod args;
 mod branches;
+mod cli_profile;
 mod client;
 mod db;
 mod doctor;
+mod functions;
 mod generate;
 mod init;
 mod keys;
@@ -13,6 +15,7 @@ mod logs;
 mod migration;
 mod output;
 mod projects;
+mod secrets;
 mod settings;
 mod status;
 mod stop;
@@ -52,6 +55,9 @@ async fn run_client(global: &Global, command: Command) -> Outcome {
         Command::Migration(command) => migration::run(global, command).await,
         Command::Db(command) => db::run(global, command).await,
         Command::Storage(command) => storage::run(global, command).await,
+        Command::Functions(command) => functions::run(global, command).await,
+        Command::Secrets(command) => secrets::run(global, command).await,
+        Command::CliProfile => cli_profile::run(global).await,
         Command::Gen(command) => generate::run(global, command).await,
         Command::Logs(args) => logs::run(global, args).await,
         Command::Doctor => doctor::run(global).await,

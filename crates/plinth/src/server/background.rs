@@ -42,22 +42,18 @@ impl Background {
         }
     }
 
-    /// Takes over changes of projects and keys, whichever node made them.
-    pub(super) fn follow_announcements(&self, platform: &Platform, registry: &Registry) {
+    /// Takes over changes of projects, keys, functions and secrets, whichever node made them.
+    pub(super) fn follow_announcements(&self, platform: &Platform) {
         let (target, channel) = platform.announcements();
         let target = target.application_name("plinth listener");
         let (mut heard, listener) =
             plinth_db::listen(target, vec![channel.to_owned()], self.stop.clone());
-        let registry = registry.clone();
+        let platform = platform.clone();
         self.tasks.spawn(async move {
             while let Some(heard) = heard.recv().await {
                 match heard {
-                    Heard::Connected => registry.refresh_all().await,
-                    Heard::Notification { payload, .. } => {
-                        if let Ok(reference) = payload.parse() {
-                            registry.refresh(&reference).await;
-                        }
-                    }
+                    Heard::Connected => platform.hear_again().await,
+                    Heard::Notification { payload, .. } => platform.hear(&payload).await,
                 }
             }
             _ = listener.await;

@@ -252,7 +252,7 @@ fn start_background(
     registry: &Registry,
 ) -> Background {
     let background = Background::new();
-    background.follow_announcements(platform, registry);
+    background.follow_announcements(platform);
     let idle = entrance.settings.duration("plinth.pool.project_idle");
     background.close_idle(platform, registry, idle);
     background.empty_trash(platform);

@@ -11,6 +11,7 @@ mod database_crash;
 mod external_database;
 mod failing_migrations;
 mod front_door;
+mod functions;
 mod keys_and_tokens;
 mod production;
 mod project_folder;

@@ -1,0 +1,54 @@
+//! Organizations over the Management API (console contract §2.4.1).
+
+mod support;
+
+use http::Method;
+use serde_json::{Value, json};
+use support::{TestPlatform, functions::json_body};
+
+#[tokio::test]
+async fn projects_are_made_in_organizations_that_exist() {
+    let app = TestPlatform::start().await;
+    let create = async |uri: &str, body: Value| app.ask(Method::POST, uri, json_body(body)).await;
+
+    let made = create("/v1/organizations", json!({ "name": "Shop" })).await;
+
+    let made = made.expect(201);
+    let slug = made["slug"].as_str().expect("a slug");
+    assert_eq!(made, json!({ "id": slug, "slug": slug, "name": "Shop" }));
+    let listed = app
+        .ask(Method::GET, "/v1/organizations", None)
+        .await
+        .expect(200);
+    let default = json!({ "id": "default", "slug": "default", "name": "Default" });
+    assert_eq!(listed, json!([default, made]));
+    let shown = app
+        .ask(Method::GET, &format!("/v1/organizations/{slug}"), None)
+        .await;
+    assert_eq!(shown.expect(200)["plan"], "free");
+
+    let project = json!({ "name": "Till", "organization_slug": slug, "organization_id": slug });
+    let project = create("/v1/projects", project).await.expect(201);
+    assert_eq!(project["organization_slug"], slug);
+    let project = create("/v1/projects", json!({ "name": "Other" }))
+        .await
+        .expect(201);
+    assert_eq!(project["organization_slug"], "default");
+
+    let nowhere = json!({ "name": "Till", "organization_slug": "none" });
+    create("/v1/projects", nowhere).await.expect(404);
+    for name in [
+        json!(""),
+        json!("a\0b"),
+        json!("n".repeat(257)),
+        json!(1),
+        Value::Null,
+    ] {
+        create("/v1/organizations", json!({ "name": name }))
+            .await
+            .expect(400);
+    }
+    app.ask(Method::GET, "/v1/organizations/none", None)
+        .await
+        .expect(404);
+}

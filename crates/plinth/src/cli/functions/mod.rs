@@ -1,0 +1,146 @@
+//! `plinth functions`: what stands in `supabase/functions/`, and what is deployed.
+
+mod command;
+mod deploy;
+mod download;
+mod form;
+mod import_map;
+mod jsonc;
+mod new;
+mod sources;
+mod specifiers;
+mod static_files;
+
+use serde_json::{Value, json};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+use super::{
+    Client, Format, Global,
+    args::{LogsArgs, WantedRecords},
+    client::segment,
+    logs,
+    output::{confirm, print, print_list, to_json},
+    projects::resolve,
+};
+use crate::failure::{Failure, Outcome};
+
+pub(crate) use command::FunctionsCommand;
+
+const COLUMNS: &[(&str, &str)] = &[
+    ("NAME", "slug"),
+    ("VERSION", "version"),
+    ("VERIFY JWT", "verify_jwt"),
+    ("UPDATED", "updated_at"),
+    ("ID", "id"),
+];
+const VERSIONS: &[(&str, &str)] = &[
+    ("VERSION", "version"),
+    ("ACTIVE", "is_active"),
+    ("DEPLOYED", "created_at"),
+    ("LAST ACTIVATED", "activated_at"),
+    ("SHA-256", "ezbr_sha256"),
+];
+
+pub(super) async fn run(global: &Global, command: FunctionsCommand) -> Outcome {
+    match command {
+        FunctionsCommand::New(args) => new::run(global, &args),
+        FunctionsCommand::List => list(global).await,
+        FunctionsCommand::Deploy(args) => deploy::run(global, &args).await,
+        FunctionsCommand::Delete { name } => delete(global, &name).await,
+        FunctionsCommand::Download { name } => download::run(global, &name).await,
+        FunctionsCommand::Versions { name } => versions(global, &name).await,
+        FunctionsCommand::Rollback { name, version } => roll_back(global, &name, version).await,
+        FunctionsCommand::Logs { name, wanted } => show_logs(global, name, wanted).await,
+    }
+}
+
+/// Where the functions of the project are, on the server.
+async fn base(client: &Client, global: &Global) -> Outcome<String> {
+    let reference = resolve(client, &global.reference).await?;
+    Ok(format!("/v1/projects/{reference}/functions"))
+}
+
+/// The same among Plinth's own calls.
+fn own_base(global: &Global, name: &str) -> String {
+    let (project, name) = (segment(&global.reference), segment(name));
+    format!("/platform/projects/{project}/functions/{name}")
+}
+
+async fn list(global: &Global) -> Outcome {
+    let client = Client::connect(global)?;
+    let mut functions = client.get(&base(&client, global).await?).await?;
+    if global.output != Format::Json {
+        for function in functions.as_array_mut().into_iter().flatten() {
+            function["updated_at"] = readable(&function["updated_at"]);
+        }
+    }
+    print_list(global.output, &functions, COLUMNS)
+}
+
+/// Times of functions are numbers on the wire.
+fn readable(milliseconds: &Value) -> Value {
+    let seconds = milliseconds.as_i64().unwrap_or_default() / 1000;
+    let at = OffsetDateTime::from_unix_timestamp(seconds).ok();
+    at.and_then(|at| at.format(&Rfc3339).ok()).into()
+}
+
+async fn delete(global: &Global, name: &str) -> Outcome {
+    let client = Client::connect(global)?;
+    let path = format!("{}/{}", base(&client, global).await?, segment(name));
+    client.get(&path).await?;
+    let question = format!("Delete the function {name} with all its versions?");
+    if !confirm(&question, global.yes)? {
+        eprintln!("Nothing was deleted.");
+        return Ok(());
+    }
+    client.delete(&path).await?;
+    eprintln!("Deleted {name}.");
+    Ok(())
+}
+
+async fn versions(global: &Global, name: &str) -> Outcome {
+    let client = Client::connect(global)?;
+    let path = format!("{}/versions", own_base(global, name));
+    print_list(global.output, &client.get(&path).await?, VERSIONS)
+}
+
+async fn roll_back(global: &Global, name: &str, version: Option<i32>) -> Outcome {
+    let client = Client::connect(global)?;
+    let path = format!("{}/rollback", own_base(global, name));
+    let body = json!({ "version": version });
+    let function = client.post(&path, body).await?;
+    if global.output == Format::Json {
+        return print(&to_json(&function)?);
+    }
+    eprintln!("{name} is at version {} again.", function["version"]);
+    Ok(())
+}
+
+async fn show_logs(global: &Global, name: Option<String>, mut wanted: WantedRecords) -> Outcome {
+    if let Some(name) = name {
+        check_name(&name)?;
+        let term = format!("function:{name}");
+        wanted.grep = Some(match wanted.grep {
+            Some(terms) => format!("{term} {terms}"),
+            None => term,
+        });
+    }
+    let args = LogsArgs {
+        sources: vec!["functions".to_owned()],
+        wanted,
+    };
+    logs::run(global, args).await
+}
+
+/// What a function may be called, said before anything is written or sent.
+fn check_name(name: &str) -> Outcome {
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match begins_well && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "Invalid Function name: {name}. Must start with at least one letter, and only include \
+             alphanumeric characters, underscores, and hyphens."
+        ))),
+    }
+}

@@ -1,0 +1,217 @@
+// The official CLI deploys functions and sets secrets of a project over the Management API.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { startPlinth } from "./support/plinth.mjs";
+
+const hello = 'import { cors } from "../_shared/cors.ts";\nDeno.serve(() => new Response("hello", { headers: cors }));\n';
+const shared = 'export const cors = { "Access-Control-Allow-Origin": "*" };\n';
+const page = "<!doctype html><title>Page</title>\n";
+
+let plinth;
+let token;
+before(async () => {
+  plinth = await startPlinth({
+    files: {
+      "supabase/config.toml": [
+        'project_id = "cli"',
+        "[functions.hello]",
+        "verify_jwt = false",
+        'static_files = ["./functions/hello/*.html"]',
+        "",
+      ].join("\n"),
+      "supabase/functions/hello/index.ts": hello,
+      "supabase/functions/hello/deno.json": '{ "imports": {} }\n',
+      "supabase/functions/hello/page.html": page,
+      "supabase/functions/_shared/cors.ts": shared,
+    },
+  });
+  const made = await succeeds(plinth.cli("tokens", "create", "cli", "-o", "json"));
+  token = JSON.parse(made.stdout).token;
+  const profile = await succeeds(plinth.cli("cli-profile"));
+  await writeFile(join(plinth.folder, "plinth.yaml"), profile.stdout);
+});
+after(() => plinth?.stop());
+
+async function succeeds(ended) {
+  const { code, stdout, stderr } = await ended;
+  assert.equal(code, 0, `${stdout}\n${stderr}`);
+  return { stdout, stderr };
+}
+
+/** The official CLI, pointed at this Plinth by the profile that it prints itself. */
+function supabase(...args) {
+  const variables = { SUPABASE_ACCESS_TOKEN: token };
+  return plinth.supabaseWith(variables, ...args, "--profile", join(plinth.folder, "plinth.yaml"));
+}
+
+/** The same, for the project; there is nobody to ask. */
+function remote(...args) {
+  return supabase(...args, `--remote=${plinth.ref}`, "--yes");
+}
+
+async function api(path, options = {}) {
+  const headers = { authorization: `Bearer ${token}`, ...options.headers };
+  const response = await fetch(`${plinth.apiUrl}/v1/projects/${plinth.ref}${path}`, { ...options, headers });
+  assert.ok(response.ok, `${response.status} ${await response.clone().text()}`);
+  return response;
+}
+
+const listed = async () => {
+  const functions = await (await api("/functions")).json();
+  return functions.map(({ slug, version, verify_jwt }) => ({ slug, version, verify_jwt }));
+};
+
+async function write(path, text) {
+  const file = join(plinth.folder, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+test("a token and a profile are all it takes", async () => {
+  const whoami = await succeeds(supabase("whoami"));
+  const projects = await succeeds(supabase("projects", "list", "-o", "json"));
+  await succeeds(supabase("orgs", "create", "Shop", "--yes"));
+  const orgs = await succeeds(supabase("orgs", "list", "-o", "json"));
+
+  assert.match(whoami.stdout, /token cli/);
+  const [project] = JSON.parse(projects.stdout);
+  assert.equal(project.id ?? project.ref, plinth.ref);
+  assert.deepEqual(
+    JSON.parse(orgs.stdout).map(({ name }) => name),
+    ["Default", "Shop"],
+  );
+});
+
+test("one function is deployed with what it imports, and listed", async () => {
+  await succeeds(remote("functions", "deploy", "hello", "--use-api"));
+
+  assert.deepEqual(await listed(), [{ slug: "hello", version: 1, verify_jwt: false }]);
+  const { stdout } = await succeeds(remote("functions", "list", "-o", "json"));
+  const [told] = JSON.parse(stdout);
+  assert.equal(told.slug, "hello");
+  assert.equal(told.status, "ACTIVE");
+  assert.equal(told.version, 1);
+  assert.match(told.entrypoint_path, /^file:\/\/\/.*_1\/supabase\/functions\/hello\/index\.ts$/);
+  const form = await (await api("/functions/hello/body", { headers: { accept: "multipart/form-data" } })).formData();
+  const files = form.getAll("file");
+  assert.deepEqual(
+    files.map((file) => file.name).sort(),
+    [
+      "supabase/functions/_shared/cors.ts",
+      "supabase/functions/hello/deno.json",
+      "supabase/functions/hello/index.ts",
+      "supabase/functions/hello/page.html",
+    ],
+  );
+  const index = files.find((file) => file.name.endsWith("index.ts"));
+  assert.equal(await index.text(), hello);
+});
+
+test("several functions become active together", async () => {
+  await write("supabase/functions/second/index.ts", 'Deno.serve(() => new Response("2"));\n');
+
+  await succeeds(remote("functions", "deploy", "--use-api"));
+
+  assert.deepEqual(await listed(), [
+    { slug: "hello", version: 2, verify_jwt: false },
+    { slug: "second", version: 1, verify_jwt: true },
+  ]);
+});
+
+test("a download brings back what was deployed", async () => {
+  const functions = join(plinth.folder, "supabase/functions");
+  await rm(functions, { recursive: true });
+
+  await succeeds(remote("functions", "download", "hello", "--use-api"));
+
+  assert.equal(await readFile(join(functions, "hello/index.ts"), "utf8"), hello);
+  assert.equal(await readFile(join(functions, "hello/page.html"), "utf8"), page);
+  assert.equal(await readFile(join(functions, "_shared/cors.ts"), "utf8"), shared);
+});
+
+test("a deleted function is gone", async () => {
+  await succeeds(remote("functions", "delete", "second"));
+
+  assert.deepEqual(
+    (await listed()).map(({ slug }) => slug),
+    ["hello"],
+  );
+  const { code, stdout, stderr } = await remote("functions", "delete", "second");
+  assert.notEqual(code, 0, `${stdout}\n${stderr}`);
+});
+
+test("pruning removes what the folder does not have", async () => {
+  await write("supabase/functions/third/index.ts", 'Deno.serve(() => new Response("3"));\n');
+  await succeeds(remote("functions", "deploy", "third", "--use-api"));
+  await rm(join(plinth.folder, "supabase/functions/third"), { recursive: true });
+
+  await succeeds(remote("functions", "deploy", "--use-api", "--prune"));
+
+  assert.deepEqual(
+    (await listed()).map(({ slug }) => slug),
+    ["hello"],
+  );
+});
+
+test("a name that no address can carry is refused", async () => {
+  const { code } = await remote("functions", "deploy", "1st", "--use-api");
+  assert.notEqual(code, 0);
+});
+
+test("secrets are set, listed by digest and unset", async () => {
+  await write("more.env", "FROM_FILE=abc\n");
+  await succeeds(remote("secrets", "set", "STRIPE_KEY=abc", "OTHER=x y=z"));
+  await succeeds(remote("secrets", "set", "--env-file", join(plinth.folder, "more.env")));
+
+  const { stdout } = await succeeds(remote("secrets", "list", "-o", "json"));
+
+  const secrets = JSON.parse(stdout);
+  const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  assert.deepEqual(secrets.map(({ name }) => name).sort(), ["FROM_FILE", "OTHER", "STRIPE_KEY"]);
+  assert.equal(secrets.find(({ name }) => name === "STRIPE_KEY").value, abc);
+  await succeeds(remote("secrets", "unset", "STRIPE_KEY", "OTHER"));
+  const left = await (await api("/secrets")).json();
+  assert.deepEqual(
+    left.map(({ name }) => name),
+    ["FROM_FILE"],
+  );
+});
+
+test("a form with metadata first and bare names is deployed, as the MCP server sends it", async () => {
+  const form = new FormData();
+  const metadata = { name: "bare", entrypoint_path: "index.ts" };
+  form.append("metadata", new Blob([JSON.stringify(metadata)], { type: "application/json" }));
+  const source = new Blob(['Deno.serve(() => new Response("bare"));'], { type: "application/typescript" });
+  form.append("file", source, "index.ts");
+
+  const response = await api("/functions/deploy?slug=bare", { method: "POST", body: form });
+
+  assert.equal(response.status, 201);
+  const made = await response.json();
+  assert.match(made.entrypoint_path, /_1\/index\.ts$/);
+  assert.equal(made.import_map, false);
+  const body = await api("/functions/bare/body", { headers: { accept: "multipart/form-data" } });
+  const back = await body.formData();
+  assert.deepEqual(JSON.parse(back.get("metadata")), { deno2_entrypoint_path: "index.ts" });
+  assert.equal(back.get("file").name, "index.ts");
+});
+
+test("more than 20 MB are refused with 413, and a client that still sends learns of it", async () => {
+  const form = new FormData();
+  form.append("file", new Blob([Buffer.alloc(30 << 20, " ")]), "index.ts");
+  form.append("metadata", JSON.stringify({ entrypoint_path: "index.ts" }));
+
+  const response = await fetch(`${plinth.apiUrl}/v1/projects/${plinth.ref}/functions/deploy?slug=large`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}` },
+    body: form,
+  });
+
+  assert.equal(response.status, 413);
+  const { message } = await response.json();
+  assert.match(message, /larger than 20 MB/);
+});
