@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use plinth_project::ProjectRef;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     cluster::{Cluster, Elsewhere, Link, Said},
@@ -34,9 +35,15 @@ pub(crate) struct Hub {
 
 impl Hub {
     /// From now on other nodes are heard.
-    pub(crate) fn join_cluster(self: &Arc<Self>, cluster: &Cluster, project: &ProjectRef) {
-        self.link
-            .get_or_init(|| Link::start(cluster.clone(), project, Arc::downgrade(self)));
+    pub(crate) fn join_cluster(
+        self: &Arc<Self>,
+        cluster: &Cluster,
+        project: &ProjectRef,
+        stop: &CancellationToken,
+    ) {
+        let hub = Arc::downgrade(self);
+        let start = || Link::start(cluster.clone(), project, hub, stop.clone());
+        self.link.get_or_init(start);
     }
 
     /// The way to other nodes, if there may be any.

@@ -60,7 +60,7 @@ impl RealtimeService {
     pub(crate) fn hub(&self, project: &Project) -> Arc<Hub> {
         let hub = project.attached(Hub::default);
         if let Some(cluster) = &self.0.cluster {
-            hub.join_cluster(cluster, project.reference());
+            hub.join_cluster(cluster, project.reference(), &self.0.stop);
         }
         hub
     }

@@ -10,7 +10,7 @@ use async_nats::Subject;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use plinth_project::ProjectRef;
 use tokio::time::{Instant, timeout};
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{Alive, Cluster, Envelope, NodeId, Outlet, RoomClock, Said};
 use crate::{hub::Hub, rooms::Room};
@@ -61,11 +61,22 @@ pub(crate) struct Elsewhere {
 
 impl Link {
     /// Goes on as long as anybody holds it.
-    pub(crate) fn start(cluster: Cluster, project: &ProjectRef, hub: Weak<Hub>) -> Arc<Self> {
+    pub(crate) fn start(
+        cluster: Cluster,
+        project: &ProjectRef,
+        hub: Weak<Hub>,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
         let prefix = format!("rt.{project}");
         let everybody: Subject = format!("{prefix}.all").into();
         Arc::new_cyclic(|own: &Weak<Link>| {
-            let task = tokio::spawn(run(own.clone(), hub, cluster.clone(), everybody.clone()));
+            let task = tokio::spawn(run(
+                own.clone(),
+                hub,
+                cluster.clone(),
+                everybody.clone(),
+                stop,
+            ));
             Self {
                 cluster,
                 prefix,
@@ -143,22 +154,12 @@ impl Link {
             })
     }
 
-    /// How many other nodes are there.
-    pub(crate) fn peer_count(&self) -> usize {
-        self.peers().len()
-    }
-
     fn present_peers(&self) -> Vec<NodeId> {
         let peers = self.peers();
         let is_there =
             |peer: &Peer| peer.heard_at.elapsed() < 3 * PULSE && peer.leaves_at.is_none();
         let there = peers.iter().filter(|(_, peer)| is_there(peer));
         there.map(|(node, _)| *node).collect()
-    }
-
-    /// Tells other nodes that this one goes.
-    pub(crate) fn leave(&self) {
-        self.cluster.say(&self.everybody, Said::Bye);
     }
 
     fn hear(&self, hub: &Hub, envelope: Envelope) {
@@ -314,7 +315,13 @@ fn forget(hub: &Hub, node: NodeId) {
     hub.rooms.for_each(|room| room.forget(node));
 }
 
-async fn run(link: Weak<Link>, hub: Weak<Hub>, cluster: Cluster, everybody: Subject) {
+async fn run(
+    link: Weak<Link>,
+    hub: Weak<Hub>,
+    cluster: Cluster,
+    everybody: Subject,
+    stop: CancellationToken,
+) {
     let mut listening = loop {
         match cluster.listen(&everybody).await {
             Some(listening) => break listening,
@@ -331,6 +338,10 @@ async fn run(link: Weak<Link>, hub: Weak<Hub>, cluster: Cluster, everybody: Subj
                 None => return,
             },
             _ = pulse.tick() => None,
+            () = stop.cancelled() => {
+                cluster.say(&everybody, Said::Bye);
+                return;
+            }
             _ = connections.changed() => {
                 if let (Some(link), Some(hub)) = (link.upgrade(), hub.upgrade()) {
                     link.catch_up(&hub);

@@ -33,6 +33,9 @@ const PUBLICATIONS: [&str; 2] = [
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// How soon it is tried again to take over from another node.
+const TAKE_OVER_PAUSE: Duration = Duration::from_millis(250);
+
 /// How long the end may take, when there is somebody who waits for it.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -107,19 +110,15 @@ async fn attend(log: &mut Option<LogWriter>) {
 struct Progress {
     /// The last transaction that was read to its end, by where its commit stands.
     whole: Lsn,
-    /// The one that is being read, and how many of its rows were.
+    /// The one that was read in part, and how many of its rows were.
+    part: (Lsn, u64),
+    /// The one that is being read.
     current: Lsn,
     rows: u64,
-    /// How many rows of it were read before the stream broke off.
-    rows_before: u64,
 }
 
 impl Progress {
     fn begin(&mut self, commit_position: Lsn) {
-        self.rows_before = match commit_position == self.current {
-            true => self.rows_before.max(self.rows),
-            false => 0,
-        };
         self.current = commit_position;
         self.rows = 0;
     }
@@ -127,13 +126,16 @@ impl Progress {
     /// Counts a row; whether it was read before.
     fn has_seen_next(&mut self) -> bool {
         self.rows += 1;
-        self.current <= self.whole || self.rows <= self.rows_before
+        let (part, rows) = self.part;
+        if self.current <= self.whole || (self.current == part && self.rows <= rows) {
+            return true;
+        }
+        self.part = (self.current, self.rows);
+        false
     }
 
     fn commit(&mut self) {
         self.whole = self.whole.max(self.current);
-        self.rows = 0;
-        self.rows_before = 0;
     }
 }
 
@@ -166,7 +168,10 @@ impl Task {
                     self.hub.stream.ends();
                     return;
                 }
-                Err(error) if slot::is_in_use(&error) && self.hub.link().is_some() => {}
+                // Another node follows it, or has just ceased to.
+                Err(error) if slot::is_in_use(&error) && self.hub.link().is_some() => {
+                    sleep(TAKE_OVER_PAUSE).await;
+                }
                 Err(error) => {
                     self.report(&error);
                     tokio::select! {
