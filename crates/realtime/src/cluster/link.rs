@@ -9,7 +9,10 @@ use std::{
 use async_nats::Subject;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use plinth_project::ProjectRef;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{Alive, Cluster, Envelope, NodeId, Outlet, RoomClock, Said};
@@ -27,6 +30,8 @@ const REPEATS: u8 = 3;
 const ALL_ROOMS: u64 = 10;
 /// But no more than so many.
 const MOST_ROOMS: usize = 5_000;
+/// How long other nodes may take to answer the first word of this one.
+const SETTLING: Duration = Duration::from_millis(150);
 /// How long somebody who comes into a room waits to hear who is there.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -40,6 +45,8 @@ pub(crate) struct Link {
     peers: Mutex<HashMap<NodeId, Peer>>,
     /// Rooms whose presence changed, and in how many more pulses that is told.
     touched: Mutex<HashMap<(Box<str>, bool), u8>>,
+    /// Whether other nodes have had the time to answer the first word of this one.
+    is_settled: watch::Sender<bool>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -84,6 +91,7 @@ impl Link {
                 own: own.clone(),
                 peers: Mutex::default(),
                 touched: Mutex::default(),
+                is_settled: watch::Sender::new(false),
                 _task: AbortOnDropHandle::new(task),
             }
         })
@@ -121,9 +129,16 @@ impl Link {
             Arc::downgrade(room),
         )
         .await;
-        self.ask_presence(None, &room.topic, room.is_private);
-        let peers = self.present_peers();
-        _ = timeout(PATIENCE, room.knows_of(&peers)).await;
+        let hearing = async {
+            _ = self
+                .is_settled
+                .subscribe()
+                .wait_for(|is_settled| *is_settled)
+                .await;
+            self.ask_presence(None, &room.topic, room.is_private);
+            room.knows_of(&self.present_peers()).await;
+        };
+        _ = timeout(PATIENCE, hearing).await;
         outlet
     }
 
@@ -221,7 +236,9 @@ impl Link {
         for node in &old {
             peers.remove(node);
         }
-        let leaves_at = peers.get(&from).and_then(|peer| peer.leaves_at);
+        let known = peers.get(&from);
+        let is_new = known.is_none();
+        let leaves_at = known.and_then(|peer| peer.leaves_at);
         peers.insert(
             from,
             Peer {
@@ -233,6 +250,10 @@ impl Link {
         drop(peers);
         for node in old {
             forget(hub, node);
+        }
+        if is_new {
+            // So that it knows of us before it lets anybody in.
+            self.say_alive(hub, Vec::new());
         }
     }
 
@@ -260,6 +281,10 @@ impl Link {
             0 => self.all_rooms(hub),
             _ => self.touched_rooms(hub),
         };
+        self.say_alive(hub, rooms);
+    }
+
+    fn say_alive(&self, hub: &Hub, rooms: Vec<RoomClock>) {
         let alive = Alive {
             name: self.cluster.name().into(),
             sockets: hub.own_sockets() as u64,
@@ -328,6 +353,9 @@ async fn run(
             None => tokio::time::sleep(PULSE).await,
         }
     };
+    let settling = tokio::time::sleep(SETTLING);
+    tokio::pin!(settling);
+    let mut is_settled = false;
     let mut connections = cluster.connections();
     let mut pulse = tokio::time::interval(PULSE);
     let mut number = 1;
@@ -338,6 +366,13 @@ async fn run(
                 None => return,
             },
             _ = pulse.tick() => None,
+            () = &mut settling, if !is_settled => {
+                is_settled = true;
+                if let Some(link) = link.upgrade() {
+                    link.is_settled.send_replace(true);
+                }
+                continue;
+            }
             () = stop.cancelled() => {
                 cluster.say(&everybody, Said::Bye);
                 return;

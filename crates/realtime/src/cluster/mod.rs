@@ -107,6 +107,9 @@ impl Cluster {
                 url: without_secrets(&config.url),
                 cause: error.to_string(),
             })?;
+        // Usually it is there, and then nothing that is said first is lost.
+        let mut up = connected.clone();
+        _ = timeout(PATIENCE, up.wait_for(|times| *times > 0)).await;
         let (outgoing, waiting) = mpsc::channel(WAITING);
         let node = NodeId::generate();
         tokio::spawn(publish(client.clone(), waiting));
