@@ -164,6 +164,10 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     if !Path::new("/usr/share/doc/python3-venv").exists() {
         missing.push("python3-venv");
     }
+    // What nodes talk over.
+    if find("nats-server").is_none() {
+        missing.push("nats-server");
+    }
     if needs_browser && find(CHROMIUM).is_none() {
         missing.push(CHROMIUM);
     }

@@ -5,12 +5,13 @@
 //! room (`rooms`), where everything is said that several are to hear. `authorize` asks the database
 //! who may; `http` lets servers speak without a socket. `stream` follows the database's log, which
 //! has messages of its own and the `changes` of rows; `subscriptions` knows who wants to hear of
-//! them, and `delivery` finds out who may.
+//! them, and `delivery` finds out who may. With a `cluster`, all of it reaches other nodes.
 
 mod authorize;
 pub mod changes;
 mod channel;
 mod clock;
+mod cluster;
 mod config;
 mod delivery;
 mod http;
@@ -27,6 +28,7 @@ mod socket;
 mod stream;
 mod subscriptions;
 
+pub use cluster::{Cluster, ClusterConfig, ClusterError};
 pub use config::RealtimeConfig;
 pub use routes::routes;
 pub use service::RealtimeService;

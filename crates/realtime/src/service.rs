@@ -6,7 +6,7 @@ use plinth_db::{DbError, Queries as _};
 use plinth_project::{Project, Service};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::hub::Hub;
+use crate::{cluster::Cluster, hub::Hub};
 
 /// The realtime service. Cheap to clone.
 #[derive(Clone, Default)]
@@ -16,12 +16,21 @@ pub struct RealtimeService(Arc<Inner>);
 struct Inner {
     tasks: TaskTracker,
     stop: CancellationToken,
+    cluster: Option<Cluster>,
 }
 
 impl RealtimeService {
     /// A service without a single socket.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, as one of several nodes.
+    pub fn of_cluster(cluster: Cluster) -> Self {
+        Self(Arc::new(Inner {
+            cluster: Some(cluster),
+            ..Inner::default()
+        }))
     }
 
     /// Ends all sockets, one after the other, and waits for them.
@@ -49,6 +58,10 @@ impl RealtimeService {
 
     /// Where a project's channels meet.
     pub(crate) fn hub(&self, project: &Project) -> Arc<Hub> {
-        project.attached(Hub::default)
+        let hub = project.attached(Hub::default);
+        if let Some(cluster) = &self.0.cluster {
+            hub.join_cluster(cluster, project.reference(), &self.0.stop);
+        }
+        hub
     }
 }

@@ -15,7 +15,7 @@ use plinth_platform::{Bootstrap, GivenKeys, Platform, PlatformError, References,
 use plinth_project::{
     FromSettings as _, OpenError, ProjectKind, ProjectName, ProjectRecord, Registry, RegistryParts,
 };
-use plinth_realtime::RealtimeService;
+use plinth_realtime::{Cluster, ClusterConfig, RealtimeService};
 use plinth_settings::{LoadError, Loader, Settings};
 use plinth_storage::{
     BlobStore, ClaimError, Installation, S3Store, S3StoreConfig, StorageService, StudioConfig,
@@ -99,7 +99,7 @@ async fn serve(
 
     let mut end = EndSignals::catch()?;
     let auth = AuthService::new();
-    let realtime = RealtimeService::new();
+    let realtime = realtime_service(&entrance.settings).await?;
     let background = start_background(entrance, database, &platform, &registry);
     background.clean_accounts(&auth, &registry);
     let duration = |name| entrance.settings.duration(name);
@@ -243,6 +243,24 @@ fn studio(entrance: &Entrance) -> StudioConfig {
         cache_bytes: settings.bytes("plinth.storage.images.cache_bytes"),
         workers: workers.and_then(NonZeroUsize::new),
     }
+}
+
+/// One node of several, if the settings name what they talk over.
+async fn realtime_service(settings: &Settings) -> Outcome<RealtimeService> {
+    let Some(url) = settings.secret("plinth.nats.url") else {
+        return Ok(RealtimeService::new());
+    };
+    let config = ClusterConfig {
+        url: url.expose().to_owned(),
+        name: settings
+            .opt_text("plinth.nats.node")
+            .unwrap_or_default()
+            .to_owned(),
+    };
+    let cluster = Cluster::connect(&config)
+        .await
+        .map_err(anyhow::Error::from)?;
+    Ok(RealtimeService::of_cluster(cluster))
 }
 
 fn start_background(

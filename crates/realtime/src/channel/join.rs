@@ -15,7 +15,7 @@ use super::{Channel, JoinRefusal, PresenceCalls, Wish, Writing, sub_topic};
 use crate::{
     authorize::Asker,
     changes::ChangeRequest,
-    hub::{Hub, new_channel_id},
+    hub::{Hub, Reservation, new_channel_id},
     identity::Identity,
     protocol::{Ref, Version, reply},
     replay::{Replay, ReplayWish},
@@ -42,6 +42,8 @@ pub(crate) struct Joining {
 pub(crate) struct Admission {
     pub(crate) hearing: Hearing,
     pub(crate) replay: Replay,
+    /// Given back once the channel is in its room.
+    pub(crate) reservation: Option<Reservation>,
 }
 
 impl Admission {
@@ -50,6 +52,7 @@ impl Admission {
         Self {
             hearing: Hearing::ALL,
             replay: Replay::default(),
+            reservation: None,
         }
     }
 }
@@ -60,12 +63,24 @@ impl Joining {
         !self.wish.is_private
     }
 
-    /// Asks the database, for a private channel.
-    pub(crate) async fn ask(
+    /// Everything that takes time: the database is asked about a private channel, and its room
+    /// hears other nodes.
+    pub(crate) async fn prepare(
         &self,
+        hub: &Arc<Hub>,
         db: &ProjectDb,
         headers: &Arc<str>,
     ) -> Result<Admission, JoinRefusal> {
+        let mut admission = match self.is_open_to_all() {
+            true => Admission::public(),
+            false => self.ask(db, headers).await?,
+        };
+        admission.reservation = hub.prepare(&self.topic, self.wish.is_private).await;
+        Ok(admission)
+    }
+
+    /// Asks the database, for a private channel.
+    async fn ask(&self, db: &ProjectDb, headers: &Arc<str>) -> Result<Admission, JoinRefusal> {
         let sub_topic = sub_topic(&self.topic);
         let replay = self.wish.replay.as_ref().map(ReplayWish::read).transpose();
         let replay = replay.map_err(|_| JoinRefusal::BadReplay)?;
@@ -89,7 +104,11 @@ impl Joining {
             }
             _ => Replay::default(),
         };
-        Ok(Admission { hearing, replay })
+        Ok(Admission {
+            hearing,
+            replay,
+            reservation: None,
+        })
     }
 
     /// Lets the channel into its room.
@@ -100,7 +119,11 @@ impl Joining {
         outbox: &Arc<Outbox>,
         admission: Admission,
     ) -> Channel {
-        let Admission { hearing, replay } = admission;
+        let Admission {
+            hearing,
+            replay,
+            reservation: _reservation,
+        } = admission;
         let member = Arc::new(Member::new(
             new_channel_id(),
             version,

@@ -62,7 +62,7 @@ impl Sender {
 
     /// Whether so many messages may be sent now.
     pub(super) fn check_rate(&self, count: usize) -> Result<(), HttpError> {
-        let (average, most) = (self.hub.events.average(), self.config.max_events);
+        let (average, most) = (self.hub.events_per_second(), self.config.max_events);
         match average {
             _ if average > most => Err(HttpError::RateExceeded),
             _ if average == most => Err(HttpError::AtLimit),
@@ -90,7 +90,7 @@ impl Sender {
 
     /// Tells the client how much it may still send.
     pub(super) fn tell_rate(&self, response: &mut Response) {
-        let (average, most) = (self.hub.events.average(), self.config.max_events);
+        let (average, most) = (self.hub.events_per_second(), self.config.max_events);
         let numbers = [
             ("x-rate-rolling", average),
             ("x-rate-limit", most),

@@ -16,6 +16,7 @@ use std::{
 use tokio::sync::watch;
 
 pub(crate) use member::{ChannelId, Hearing, Member};
+pub(crate) use presence::Announced;
 pub(crate) use room::{Entrance, Room};
 
 /// Joins and leaves of different topics do not wait for each other.
@@ -43,6 +44,16 @@ impl Shard {
             false => &mut self.public,
         }
     }
+
+    fn remove_if_empty(&mut self, room: &Arc<Room>) {
+        let rooms = self.rooms(room.is_private);
+        let is_known = rooms
+            .get(&room.topic)
+            .is_some_and(|known| Arc::ptr_eq(known, room));
+        if is_known && room.is_empty() {
+            rooms.remove(&room.topic);
+        }
+    }
 }
 
 impl Rooms {
@@ -64,6 +75,44 @@ impl Rooms {
             false => &shard.public,
         };
         rooms.get(topic).cloned()
+    }
+
+    /// Keeps a room for somebody who is about to come, who must give it back.
+    pub(crate) fn reserve(&self, topic: &str, is_private: bool) -> Arc<Room> {
+        let mut shard = self.write(topic);
+        let rooms = shard.rooms(is_private);
+        let room = match rooms.get(topic) {
+            Some(room) => room.clone(),
+            None => {
+                let room = Arc::new(Room::new(topic, is_private));
+                rooms.insert(room.topic.clone(), room.clone());
+                room
+            }
+        };
+        room.reserve();
+        room
+    }
+
+    pub(crate) fn give_back(&self, room: &Arc<Room>) {
+        let mut shard = self.write(&room.topic);
+        room.give_back();
+        shard.remove_if_empty(room);
+    }
+
+    /// Looks at every room.
+    pub(crate) fn for_each(&self, mut look: impl FnMut(&Arc<Room>)) {
+        for shard in &self.shards {
+            let rooms: Vec<Arc<Room>> = {
+                let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+                shard
+                    .public
+                    .values()
+                    .chain(shard.private.values())
+                    .cloned()
+                    .collect()
+            };
+            rooms.iter().for_each(&mut look);
+        }
     }
 
     /// Lets somebody in. The answer to their join stands before everything that the room says.
@@ -95,13 +144,7 @@ impl Rooms {
         let told = room.leave(id);
         self.population
             .send_modify(|count| *count = count.saturating_sub(1));
-        let rooms = shard.rooms(room.is_private);
-        let is_known = rooms
-            .get(&room.topic)
-            .is_some_and(|known| Arc::ptr_eq(known, room));
-        if is_known && room.is_empty() {
-            rooms.remove(&room.topic);
-        }
+        shard.remove_if_empty(room);
         told
     }
 

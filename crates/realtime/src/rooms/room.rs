@@ -2,15 +2,28 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 use axum::extract::ws::Message;
+use tokio::sync::{Notify, OnceCell};
 
-use super::{ChannelId, Member, presence::Presence};
-use crate::protocol::{Broadcast, Frame, Ref, Version};
+use super::{
+    ChannelId, Member,
+    presence::{Changed, Presence},
+};
+use crate::{
+    cluster::{Envelope, Link, NodeId, Outlet, RoomClock, Said},
+    protocol::{Broadcast, Frame, Ref, Version},
+};
 
-/// A topic with at least one member.
+/// All of it is told to everybody who comes in.
+const WARN_ABOVE: usize = 10_000;
+
+/// A topic with at least one member, or one to come.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) topic: Arc<str>,
@@ -19,6 +32,12 @@ pub(crate) struct Room {
     /// which it happened.
     presence: Mutex<Presence>,
     members: RwLock<HashMap<ChannelId, Arc<Member>>>,
+    /// How many are about to come in.
+    reserved: AtomicUsize,
+    /// The same room on other nodes.
+    outlet: OnceCell<Outlet>,
+    /// Something was heard of who is present elsewhere.
+    heard: Notify,
 }
 
 /// How somebody comes in.
@@ -36,6 +55,107 @@ impl Room {
             is_private,
             presence: Mutex::default(),
             members: RwLock::default(),
+            reserved: AtomicUsize::new(0),
+            outlet: OnceCell::new(),
+            heard: Notify::new(),
+        }
+    }
+
+    pub(super) fn reserve(&self) {
+        self.reserved.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn give_back(&self) {
+        self.reserved.fetch_sub(1, Relaxed);
+    }
+
+    /// Makes sure that other nodes are heard. Whoever comes first waits to hear who is there.
+    pub(crate) async fn connect(self: &Arc<Self>, link: &Link) {
+        self.outlet.get_or_init(|| link.open(self)).await;
+    }
+
+    /// Tells other nodes.
+    pub(crate) fn say_elsewhere(&self, said: Said) {
+        if let Some(outlet) = self.outlet.get() {
+            outlet.say(said);
+        }
+    }
+
+    /// Another node says something.
+    pub(crate) fn hear(&self, link: &Link, envelope: Envelope) {
+        let from = envelope.from;
+        match envelope.said {
+            Said::Broadcast { id, broadcast } => {
+                match id {
+                    Some(id) => self.broadcast_once(&broadcast, &id),
+                    None => self.broadcast(&broadcast, None),
+                };
+            }
+            Said::Presence { clock, change } => {
+                let mut presence = self.presence();
+                let merged = presence.merge(from, clock, &change);
+                if let Some(diff) = merged.diff {
+                    self.tell_presence(&diff);
+                }
+                drop(presence);
+                if merged.is_behind {
+                    link.ask_presence(Some(from), &self.topic, self.is_private);
+                }
+            }
+            Said::PresenceState { clock, present } => {
+                let mut presence = self.presence();
+                if let Some(diff) = presence.merge_state(from, clock, &present) {
+                    self.tell_presence(&diff);
+                }
+                drop(presence);
+                self.heard.notify_waiters();
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells other nodes who of ours is present.
+    pub(crate) fn announce(&self) {
+        let presence = self.presence();
+        let (clock, present) = (presence.clock(), presence.own());
+        self.say_elsewhere(Said::PresenceState { clock, present });
+    }
+
+    /// A node is gone.
+    pub(crate) fn forget(&self, node: NodeId) {
+        let mut presence = self.presence();
+        if let Some(diff) = presence.forget(node) {
+            self.tell_presence(&diff);
+        }
+    }
+
+    /// Waits until all of these nodes have said who is present there.
+    pub(crate) async fn knows_of(&self, nodes: &[NodeId]) {
+        loop {
+            let heard = self.heard.notified();
+            tokio::pin!(heard);
+            heard.as_mut().enable();
+            if nodes.iter().all(|node| self.clock_of(*node).is_some()) {
+                return;
+            }
+            heard.await;
+        }
+    }
+
+    /// How often presence has changed here.
+    pub(crate) fn clock(&self) -> u64 {
+        self.presence().clock()
+    }
+
+    pub(crate) fn clock_of(&self, node: NodeId) -> Option<u64> {
+        self.presence().clock_of(node)
+    }
+
+    pub(crate) fn room_clock(&self) -> RoomClock {
+        RoomClock {
+            topic: (&*self.topic).into(),
+            is_private: self.is_private,
+            clock: self.clock(),
         }
     }
 
@@ -69,15 +189,13 @@ impl Room {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&id);
-        let diff = presence.untrack(id);
-        diff.map_or(0, |diff| self.tell_presence(&diff))
+        let changed = presence.untrack(id);
+        changed.map_or(0, |changed| self.tell_changed(changed))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.members
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
+        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
+        members.is_empty() && self.reserved.load(Relaxed) == 0
     }
 
     /// Tells everybody, except a sender that does not want its own. Gives how many were told.
@@ -109,17 +227,31 @@ impl Room {
         reply: Message,
     ) -> usize {
         let mut presence = self.presence();
-        let diff = presence.track(member.id, key, payload);
+        let changed = presence.track(member.id, key, payload);
         member.outbox.push(reply);
-        diff.map_or(0, |diff| self.tell_presence(&diff))
+        if presence.len() == WARN_ABOVE {
+            tracing::warn!(topic = %self.topic, "{WARN_ABOVE} are present on one topic");
+        }
+        changed.map_or(0, |changed| self.tell_changed(changed))
     }
 
     /// A channel says nothing about itself any more.
     pub(crate) fn untrack(&self, member: &Member, reply: Message) -> usize {
         let mut presence = self.presence();
-        let diff = presence.untrack(member.id);
+        let changed = presence.untrack(member.id);
         member.outbox.push(reply);
-        diff.map_or(0, |diff| self.tell_presence(&diff))
+        changed.map_or(0, |changed| self.tell_changed(changed))
+    }
+
+    /// To be called with the presence at hand: here and elsewhere, changes are told in their order.
+    fn tell_changed(&self, changed: Changed) -> usize {
+        let told = self.tell_presence(&changed.diff);
+        let Changed { change, clock, .. } = changed;
+        if let Some(outlet) = self.outlet.get() {
+            outlet.say(Said::Presence { clock, change });
+            outlet.touch(self);
+        }
+        told
     }
 
     /// To be called with the presence at hand.

@@ -153,13 +153,16 @@ impl Conversation {
         };
         match self.find_refusal(&mut joining) {
             Some(refusal) => self.refuse(&joining, &refusal),
-            None if joining.is_open_to_all() => self.admit(joining, Ok(Admission::public())),
+            None if joining.is_open_to_all() && self.scene.hub.link().is_none() => {
+                self.admit(joining, Ok(Admission::public()));
+            }
             None => {
                 let slot = self.channels.entry(joining.topic.clone()).or_default();
                 slot.is_busy = true;
                 let scene = self.scene.clone();
                 self.work.push(Box::pin(async move {
-                    let admission = joining.ask(&scene.project.db, &scene.headers).await;
+                    let db = &scene.project.db;
+                    let admission = joining.prepare(&scene.hub, db, &scene.headers).await;
                     Outcome::Joined(Box::new(joining), admission)
                 }));
             }
@@ -190,7 +193,7 @@ impl Conversation {
                 return Some(JoinRefusal::TooManySockets);
             }
         }
-        if scene.hub.joins.average() >= config.max_joins {
+        if scene.hub.joins_per_second() >= config.max_joins {
             return Some(JoinRefusal::TooManyJoins);
         }
         scene.hub.joins.add(1);

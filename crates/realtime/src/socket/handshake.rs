@@ -76,7 +76,7 @@ pub(crate) async fn open(
         (config, _) if !config.is_enabled => Err(HandshakeRefusal::Disabled),
         (_, Err(refusal)) => Err(refusal),
         (config, _) if hub.sockets() >= config.max_sockets => Err(HandshakeRefusal::TooManySockets),
-        (config, _) if hub.joins.average() >= config.max_joins => {
+        (config, _) if hub.joins_per_second() >= config.max_joins => {
             Err(HandshakeRefusal::TooManyJoins)
         }
         (_, Ok(identity)) => Ok(identity),

@@ -7,6 +7,7 @@ use crate::{
     authorize::{AuthorizeError, Extension},
     channel::{Channel, Writing},
     clock::now,
+    cluster::Said,
     identity::Identity,
     protocol::{Broadcast, Incoming, Payload, RawObject},
     rooms::Hearing,
@@ -44,7 +45,7 @@ impl Conversation {
             }
             return;
         }
-        if self.scene.hub.events.average() >= config.max_events {
+        if self.scene.hub.events_per_second() >= config.max_events {
             tracing::warn!(
                 code = "MessagePerSecondRateLimitReached",
                 "a channel is closed"
@@ -65,6 +66,10 @@ impl Conversation {
         };
         let told = room.broadcast(&broadcast, Some(sender));
         self.scene.hub.events.add(1 + told as u64);
+        room.say_elsewhere(Said::Broadcast {
+            id: None,
+            broadcast,
+        });
         if let Some(answer) = answer {
             self.say(answer);
         }
@@ -93,7 +98,7 @@ impl Conversation {
             return self.fail(&incoming.topic, "Client presence rate limit exceeded");
         }
         let hub = &self.scene.hub;
-        if hub.presence_events.average() >= config.max_presence_events {
+        if hub.presence_events_per_second() >= config.max_presence_events {
             tracing::warn!(code = "PresenceRateLimitReached", "a channel is closed");
             return self.fail(&incoming.topic, "Too many presence messages per second");
         }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Flow, messages::MessageColumns, slot};
 use crate::{
     channel::TOPIC_PREFIX,
+    cluster::{LogNews, LogPiece, LogReader, LogWriter},
     config::RealtimeConfig,
     delivery::{Change, Delivery, What},
     hub::Hub,
@@ -31,6 +32,9 @@ const PUBLICATIONS: [&str; 2] = [
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How soon it is tried again to take over from another node.
+const TAKE_OVER_PAUSE: Duration = Duration::from_millis(250);
 
 /// How long the end may take, when there is somebody who waits for it.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -56,6 +60,8 @@ pub(super) async fn run(project: Project, hub: Arc<Hub>, stop: CancellationToken
         generation: 0,
         tables: HashMap::new(),
         committed_at: OffsetDateTime::UNIX_EPOCH,
+        progress: Progress::default(),
+        log: None,
     };
     task.run().await;
 }
@@ -81,6 +87,56 @@ struct Task {
     tables: HashMap<u32, Described>,
     /// When the transaction was committed that is being read.
     committed_at: OffsetDateTime,
+    progress: Progress,
+    /// The way to other nodes that want to hear of it, while this one follows the slot.
+    log: Option<LogWriter>,
+}
+
+fn decode(data: bytes::Bytes) -> Result<Message, DbError> {
+    Message::decode(data).map_err(|error| DbError::Lost(error.to_string()))
+}
+
+/// Hears who listens elsewhere, if anybody can.
+async fn attend(log: &mut Option<LogWriter>) {
+    match log {
+        Some(log) => log.attend().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What has been read, so that nothing is told twice: a server that was lost begins again with
+/// everything that was not confirmed, and so does a node that takes over from another.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The last transaction that was read to its end, by where its commit stands.
+    whole: Lsn,
+    /// The one that was read in part, and how many of its rows were.
+    part: (Lsn, u64),
+    /// The one that is being read.
+    current: Lsn,
+    rows: u64,
+}
+
+impl Progress {
+    fn begin(&mut self, commit_position: Lsn) {
+        self.current = commit_position;
+        self.rows = 0;
+    }
+
+    /// Counts a row; whether it was read before.
+    fn has_seen_next(&mut self) -> bool {
+        self.rows += 1;
+        let (part, rows) = self.part;
+        if self.current <= self.whole || (self.current == part && self.rows <= rows) {
+            return true;
+        }
+        self.part = (self.current, self.rows);
+        false
+    }
+
+    fn commit(&mut self) {
+        self.whole = self.whole.max(self.current);
+    }
 }
 
 /// A table whose rows arrive.
@@ -101,16 +157,20 @@ impl Task {
             match rest {
                 Ok(Rest::Idle) => {
                     self.hub.stream.tell(Flow::Down(None));
-                    self.drop_slot().await;
+                    self.let_go().await;
                     if self.hub.stream.may_end(&self.hub) {
                         return;
                     }
                 }
                 Ok(Rest::Over) => {
                     self.hub.stream.tell(Flow::Down(None));
-                    self.drop_slot().await;
+                    self.let_go().await;
                     self.hub.stream.ends();
                     return;
+                }
+                // Another node follows it, or has just ceased to.
+                Err(error) if slot::is_in_use(&error) && self.hub.link().is_some() => {
+                    sleep(TAKE_OVER_PAUSE).await;
                 }
                 Err(error) => {
                     self.report(&error);
@@ -145,10 +205,19 @@ impl Task {
 
     /// Opens the stream and reads until there is a reason not to.
     async fn follow(&mut self, pause: &mut Duration) -> Result<Rest, DbError> {
-        let mut following = self.open().await?;
+        let opened = self.open().await;
         self.tables.clear();
+        let mut following = match opened {
+            Err(error) if slot::is_in_use(&error) && self.hub.link().is_some() => {
+                return self.follow_another(error).await;
+            }
+            opened => opened?,
+        };
         *pause = FIRST_PAUSE;
         let generation = self.generation;
+        if let Some(link) = self.hub.link() {
+            self.log = Some(LogWriter::open(link, generation).await);
+        }
         self.hub.stream.tell(Flow::Up { generation });
         let mut done = self.delivery.done();
         let nobody = self.nobody();
@@ -164,11 +233,62 @@ impl Task {
                     self.confirmed = *done.borrow_and_update();
                     following.confirm(self.confirmed);
                 }
-                () = &mut nobody => {
+                () = attend(&mut self.log) => {}
+                () = &mut nobody, if !self.has_followers() => {
                     following.end().await;
                     return Ok(Rest::Idle);
                 }
             }
+        }
+    }
+
+    /// Another node follows the slot: hears from it until that ends.
+    async fn follow_another(&mut self, in_use: DbError) -> Result<Rest, DbError> {
+        let link = self.hub.link().cloned();
+        let Some(link) = link else {
+            return Err(in_use);
+        };
+        let Some(mut log) = LogReader::open(&link).await else {
+            return Err(in_use);
+        };
+        let nobody = self.nobody();
+        tokio::pin!(nobody);
+        let mut is_first = true;
+        loop {
+            tokio::select! {
+                news = log.next() => match news {
+                    LogNews::Nobody => return Err(in_use),
+                    LogNews::Pieces(pieces, is_gap) => {
+                        if is_gap {
+                            tracing::warn!(code = "PoolingReplicationError",
+                                "changes from another node were lost on the way");
+                        }
+                        if is_gap || (is_first && self.generation == 0) {
+                            self.generation += 1;
+                        }
+                        is_first = false;
+                        let generation = self.generation;
+                        self.hub.stream.tell(Flow::Up { generation });
+                        for piece in pieces {
+                            self.take_piece(piece).await?;
+                        }
+                    }
+                },
+                () = &mut nobody => return Ok(Rest::Idle),
+            }
+        }
+    }
+
+    fn has_followers(&self) -> bool {
+        self.log.as_ref().is_some_and(LogWriter::has_followers)
+    }
+
+    /// Whoever followed the slot for others leaves it to them.
+    async fn let_go(&mut self) {
+        match self.log.take() {
+            Some(log) if log.has_followers() => log.leave(),
+            None if self.hub.link().is_some() => {}
+            _ => self.drop_slot().await,
         }
     }
 
@@ -231,14 +351,84 @@ impl Task {
         }
         self.confirmed = Lsn::ZERO;
         self.generation = 0;
+        self.progress = Progress::default();
+    }
+
+    /// What another node has read.
+    async fn take_piece(&mut self, piece: LogPiece) -> Result<(), DbError> {
+        let message = decode(piece.data.clone())?;
+        match message {
+            // Nothing that was known about the table has become untrue.
+            Message::Relation(relation) if piece.is_repeated => {
+                let relation = Arc::new(relation);
+                self.tables
+                    .entry(relation.oid)
+                    .or_insert(Described::Users(relation));
+                Ok(())
+            }
+            message => {
+                self.take_message(piece.position, message, piece.data.len())
+                    .await
+            }
+        }
     }
 
     async fn take(&mut self, data: WalData) -> Result<(), DbError> {
-        let size = data.data.len();
-        let message = Message::decode(data.data);
-        match message.map_err(|error| DbError::Lost(error.to_string()))? {
-            Message::Begin(begin) => self.committed_at = begin.committed_at,
-            Message::Commit(_) => self.delivery.commit(data.position).await,
+        let message = decode(data.data.clone())?;
+        self.pass_on(&data, &message);
+        self.take_message(data.position, message, data.data.len())
+            .await
+    }
+
+    /// Tells other nodes what they need to know. Messages of the database they get as such.
+    fn pass_on(&mut self, data: &WalData, message: &Message) {
+        let Some(log) = &mut self.log else {
+            return;
+        };
+        let of_users = |oid: &u32| matches!(self.tables.get(oid), Some(Described::Users(_)));
+        let (is_theirs, ends) = match message {
+            Message::Begin(_) => (true, false),
+            Message::Commit(_) => (true, true),
+            Message::Relation(relation) => {
+                let is_theirs = MessageColumns::of(relation).is_none();
+                if is_theirs {
+                    log.describe(relation.oid, data);
+                }
+                (is_theirs, false)
+            }
+            Message::Insert(insert) => (of_users(&insert.relation), false),
+            Message::Update(update) => (of_users(&update.relation), false),
+            Message::Delete(delete) => (of_users(&delete.relation), false),
+            Message::Other(_) => (false, false),
+        };
+        if is_theirs {
+            log.pass_on(data.position, data.data.clone(), ends);
+        }
+    }
+
+    async fn take_message(
+        &mut self,
+        position: Lsn,
+        message: Message,
+        size: usize,
+    ) -> Result<(), DbError> {
+        match &message {
+            Message::Insert(_) | Message::Update(_) | Message::Delete(_)
+                if self.progress.has_seen_next() =>
+            {
+                return Ok(());
+            }
+            _ => {}
+        }
+        match message {
+            Message::Begin(begin) => {
+                self.committed_at = begin.committed_at;
+                self.progress.begin(begin.commit_position);
+            }
+            Message::Commit(_) => {
+                self.progress.commit();
+                self.delivery.commit(position).await;
+            }
             Message::Relation(relation) => self.describe(relation).await,
             Message::Insert(insert) => match self.tables.get(&insert.relation) {
                 Some(Described::Messages(columns)) => self.broadcast(*columns, &insert.new),
@@ -308,7 +498,7 @@ impl Task {
             tracing::warn!(code = "UnableToBroadcastChanges", id = %message.id, "too large");
             return;
         }
-        if self.hub.events.average() >= config.max_events {
+        if self.hub.events_per_second() >= config.max_events {
             tracing::warn!(code = "MessagePerSecondRateLimitReached", id = %message.id,
                 "a message of the database is dropped");
             return;
@@ -317,5 +507,31 @@ impl Task {
         let broadcast = Broadcast::User(message.broadcast);
         self.hub
             .broadcast_once(&topic, message.is_private, &broadcast, &message.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_were_read_before_are_not_told_again() {
+        let mut progress = Progress::default();
+        let mut read = |position, rows: usize, is_whole: bool| {
+            progress.begin(Lsn(position));
+            let seen: Vec<bool> = (0..rows).map(|_| progress.has_seen_next()).collect();
+            if is_whole {
+                progress.commit();
+            }
+            seen
+        };
+        assert_eq!(read(10, 2, true), [false, false]);
+        assert_eq!(read(20, 2, false), [false, false]);
+        // The stream broke off, and begins again with the first transaction.
+        assert_eq!(read(10, 2, true), [true, true]);
+        assert_eq!(read(20, 1, false), [true]);
+        // Once more, before it came as far as before.
+        assert_eq!(read(20, 4, true), [true, true, false, false]);
+        assert_eq!(read(30, 1, true), [false]);
     }
 }

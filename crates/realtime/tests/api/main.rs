@@ -6,5 +6,6 @@ mod database_messages;
 mod frames;
 mod handshake;
 mod limits;
+mod nodes;
 mod private;
 mod support;

@@ -1,5 +1,6 @@
 //! A database, the service over it on a port of its own, and sockets.
 
+mod nats;
 mod socket;
 mod tables;
 
@@ -20,6 +21,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::OnceCell};
 
+pub(crate) use nats::NatsServer;
 pub(crate) use socket::{Closed, Refused, Socket};
 
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
@@ -35,6 +37,7 @@ pub(crate) struct TestRealtime {
     pub(crate) project: Project,
     pub(crate) service: RealtimeService,
     db: Arc<TestDatabase>,
+    logins: Logins,
     _folder: TempDir,
 }
 
@@ -45,21 +48,45 @@ impl TestRealtime {
 
     /// Refusals are held back for seconds unless the test says otherwise.
     pub(crate) async fn with(settings: &[(&str, &str)]) -> Self {
-        let db = Arc::new(TestDatabase::create().await);
+        Self::start_node(settings, RealtimeService::new(), None).await
+    }
+
+    /// One of several nodes.
+    pub(crate) async fn node(nats: &NatsServer) -> Self {
+        Self::start_node(&[], RealtimeService::of_cluster(nats.connect().await), None).await
+    }
+
+    /// Another node that serves the same project.
+    pub(crate) async fn another(&self, nats: &NatsServer) -> Self {
+        let service = RealtimeService::of_cluster(nats.connect().await);
+        Self::start_node(&[], service, Some(self)).await
+    }
+
+    async fn start_node(
+        settings: &[(&str, &str)],
+        service: RealtimeService,
+        beside: Option<&Self>,
+    ) -> Self {
+        let db = match beside {
+            Some(other) => other.db.clone(),
+            None => Arc::new(TestDatabase::create().await),
+        };
         let folder = TempDir::new().expect("a folder");
         let logs = folder.path().join("logs");
         let (logs, _writer) =
             LogStore::open(logs, plinth_log::Config::default()).expect("a log store");
-        let reference = ProjectRef::generate();
+        let (reference, logins) = match beside {
+            Some(other) => (other.project.reference().clone(), other.logins.clone()),
+            None => new_project(&db).await,
+        };
         let project = Project::new(
             reference.clone(),
             ProjectKind::Default,
-            connect(&db, &reference).await,
+            connect(&db, &reference, &logins).await,
             project_keys(),
             SettingsHandle::new(load(settings)),
             logs,
         );
-        let service = RealtimeService::new();
         let router = routes(service.clone()).layer(Extension(project.clone()));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -69,6 +96,7 @@ impl TestRealtime {
             project,
             service,
             db,
+            logins,
             _folder: folder,
         }
     }
@@ -127,21 +155,37 @@ fn load(settings: &[(&str, &str)]) -> Settings {
     loader.load().expect("good settings").settings
 }
 
-async fn connect(db: &TestDatabase, reference: &ProjectRef) -> ProjectDb {
-    let server = TestServer::shared().await.admin();
-    let cluster = CLUSTER
+async fn cluster() -> &'static Cluster {
+    CLUSTER
         .get_or_init(async || {
+            let server = TestServer::shared().await.admin();
             let mut admin = server.connect().await.expect("the server answers");
             prepare_cluster(&mut admin).await.expect("the shared roles")
         })
-        .await;
-    let passwords = Logins::generate();
-    let mut sql = logins::create_sql(cluster, reference, &passwords);
-    sql.push_str(&logins::open_database_sql(cluster, reference, db.name()));
+        .await
+}
+
+async fn new_project(db: &TestDatabase) -> (ProjectRef, Logins) {
+    let cluster = cluster().await;
+    let (reference, passwords) = (ProjectRef::generate(), Logins::generate());
+    let mut sql = logins::create_sql(cluster, &reference, &passwords);
+    sql.push_str(&logins::open_database_sql(cluster, &reference, db.name()));
     let done = db.admin().await.batch_execute(&sql).await;
     done.expect("logins of the project");
+    (reference, passwords)
+}
+
+async fn connect(db: &TestDatabase, reference: &ProjectRef, logins: &Logins) -> ProjectDb {
+    let server = TestServer::shared().await.admin();
     let pool = PoolConfig::default();
-    ProjectDb::new(&server, cluster, reference, db.name(), passwords, pool)
+    ProjectDb::new(
+        &server,
+        cluster().await,
+        reference,
+        db.name(),
+        logins.clone(),
+        pool,
+    )
 }
 
 fn project_keys() -> ProjectKeys {
