@@ -22,6 +22,7 @@ mod serve_auth;
 mod serve_rest;
 mod server_crash;
 mod settings;
+mod several_nodes;
 mod start_and_stop;
 mod storage_branches;
 mod storage_check;

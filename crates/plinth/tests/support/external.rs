@@ -67,7 +67,14 @@ impl ExternalPostgres {
             .arg(&data)
             .args(["-p", &port.to_string(), "-k"])
             .arg(folder.path())
-            .args(["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1"])
+            .args([
+                "-c",
+                "fsync=off",
+                "-c",
+                "wal_level=logical",
+                "-c",
+                "listen_addresses=127.0.0.1",
+            ])
             // Nobody reads what it says, and a full pipe would stop it.
             .stderr(Stdio::null())
             .spawn()
