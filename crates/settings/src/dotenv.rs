@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Reads a file's text; the error is the number of the line that cannot be understood.
-pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, String>, usize> {
+pub fn parse(text: &str) -> Result<BTreeMap<String, String>, usize> {
     let text = text
         .strip_prefix('\u{feff}')
         .unwrap_or(text)

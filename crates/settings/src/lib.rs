@@ -35,6 +35,7 @@ mod settings;
 mod table;
 mod value;
 
+pub use crate::dotenv::parse as parse_dotenv;
 pub use crate::duration::parse as parse_duration;
 pub use crate::handle::SettingsHandle;
 pub use crate::key::Key;

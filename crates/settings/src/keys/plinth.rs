@@ -62,11 +62,6 @@ pub(super) const KEYS: &[Key] = &[
         "30s",
         "Time that open requests get at shutdown.",
     ),
-    flag(
-        "plinth.functions.relay_error_header",
-        false,
-        "Mark requests that are refused for their token with x-relay-error.",
-    ),
     secret(
         "plinth.database.url",
         "External PostgreSQL to use instead of the managed one.",
