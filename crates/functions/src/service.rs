@@ -83,8 +83,9 @@ struct Known {
     deployed: Option<Deployed>,
     /// What was known before, so that equal values stay the same.
     deployed_before: Deployed,
-    surroundings: Option<(Arc<ProjectKeys>, Arc<Surroundings>)>,
-    /// To carry changes to running workers without waiting for a request.
+    /// With the keys that it was made with; without any, something has changed since.
+    surroundings: Option<(Option<Arc<ProjectKeys>>, Arc<Surroundings>)>,
+    /// To carry changes to running workers without waiting for a request. Let go when it is closed.
     project: Option<Project>,
 }
 
@@ -217,11 +218,17 @@ impl FunctionsService {
             known.deployed_before.clone()
         };
         let home = self.project_home(reference);
-        let loaded = Deployed::load(&**shelf, reference, &home, &before).await;
-        let deployed = loaded.map_err(|error| {
-            tracing::error!("functions of {reference} cannot be listed: {error}");
-            FunctionError::Unreadable
-        })?;
+        let deployed = match Deployed::load(&**shelf, reference, &home, &before).await {
+            Ok(deployed) => deployed,
+            Err(error) => {
+                tracing::error!("functions of {reference} cannot be listed: {error}");
+                // What runs needs no database to go on.
+                return match before.0.is_empty() {
+                    true => Err(FunctionError::Unreadable),
+                    false => Ok(before),
+                };
+            }
+        };
         let mut projects = self.projects();
         let known = projects.entry(reference.clone()).or_default();
         known.deployed = Some(deployed.clone());
@@ -245,34 +252,92 @@ impl FunctionsService {
     async fn surroundings(&self, project: &Project) -> Result<Arc<Surroundings>, FunctionError> {
         let reference = project.reference();
         let keys = project.keys();
+        let before = {
+            let mut projects = self.projects();
+            let known = projects.entry(reference.clone()).or_default();
+            match &known.surroundings {
+                Some((Some(made_with), surroundings)) if Arc::ptr_eq(made_with, &keys) => {
+                    return Ok(surroundings.clone());
+                }
+                before => before
+                    .as_ref()
+                    .map(|(_, surroundings)| surroundings.clone()),
+            }
+        };
+        let surroundings = match (self.read_surroundings(project).await, before) {
+            // Equal ones stay the same, so that nobody is replaced for nothing.
+            (Ok(now), Some(before)) if now == *before => before,
+            (Ok(now), _) => Arc::new(now),
+            (Err(error), before) => {
+                tracing::error!("what functions of {reference} are told cannot be read: {error}");
+                // What runs needs no database to go on.
+                return before.ok_or(FunctionError::Unreadable);
+            }
+        };
+        self.projects()
+            .entry(reference.clone())
+            .or_default()
+            .surroundings = Some((Some(keys), surroundings.clone()));
+        self.leave_with(project);
+        Ok(surroundings)
+    }
+
+    async fn read_surroundings(
+        &self,
+        project: &Project,
+    ) -> Result<Surroundings, Box<dyn std::error::Error + Send + Sync>> {
+        let reference = project.reference();
+        let told = self.0.parts.host.surroundings(reference).await?;
+        let secrets = match self.0.shelf.get() {
+            Some(shelf) => shelf.secrets(reference).await?,
+            None => Default::default(),
+        };
+        Ok(Surroundings::new(project, told, secrets))
+    }
+
+    /// Workers go when their project is closed: paused, removed, or used by nobody.
+    fn leave_with(&self, project: &Project) {
+        let reference = project.reference().clone();
         {
             let mut projects = self.projects();
             let known = projects.entry(reference.clone()).or_default();
-            if let Some((made_with, surroundings)) = &known.surroundings
-                && Arc::ptr_eq(made_with, &keys)
-            {
-                return Ok(surroundings.clone());
+            let is_open = |project: &Project| !project.closed().is_cancelled();
+            if known.project.as_ref().is_some_and(is_open) {
+                return;
             }
+            known.project = Some(project.clone());
         }
-        let unreadable = |error: &dyn std::fmt::Display| {
-            tracing::error!("what functions of {reference} are told cannot be read: {error}");
-            FunctionError::Unreadable
-        };
-        let told = self.0.parts.host.surroundings(reference).await;
-        let told = told.map_err(|error| unreadable(&error))?;
-        let secrets = match self.0.shelf.get() {
-            Some(shelf) => shelf
-                .secrets(reference)
+        let (service, project) = (self.clone(), project.clone());
+        self.0.tasks.spawn(async move {
+            let stop = service.stopping();
+            if stop
+                .run_until_cancelled(project.closed().cancelled())
                 .await
-                .map_err(|error| unreadable(&error))?,
-            None => Default::default(),
-        };
-        let surroundings = Surroundings::new(project, told, secrets);
-        let mut projects = self.projects();
-        let known = projects.entry(reference.clone()).or_default();
-        known.surroundings = Some((keys, surroundings.clone()));
-        known.project = Some(project.clone());
-        Ok(surroundings)
+                .is_none()
+            {
+                return;
+            }
+            let is_gone = |known: &Known| {
+                let open = known.project.as_ref();
+                open.is_none_or(|open| open.closed().is_cancelled())
+            };
+            let mut projects = service.projects();
+            if projects.get(&reference).is_some_and(is_gone) {
+                projects.remove(&reference);
+                drop(projects);
+                service.retire_pools(&reference, worker_grace());
+            }
+        });
+    }
+
+    fn retire_pools(&self, project: &ProjectRef, within: Duration) {
+        self.pools().retain(|(reference, _), pool| {
+            let is_of_project = reference == project;
+            if is_of_project {
+                pool.retire_all(within);
+            }
+            !is_of_project
+        });
     }
 
     /// The workers of a function.
@@ -329,7 +394,9 @@ impl FunctionsService {
             unpacked
                 .map_err(|error| BadSource(format!("its sources cannot be unpacked: {error}")))?;
         }
-        deno::prepare(program, code).await?;
+        if !code.was_prepared() {
+            deno::prepare(program, code).await?;
+        }
         *is_prepared = true;
         Ok(())
     }
@@ -508,8 +575,15 @@ impl Starter {
             permit,
             id,
         };
-        let started = worker::start(launch).await;
-        started.map_err(|failure| boot_error(failure.told))
+        match worker::start(launch).await {
+            Ok(worker) => Ok(worker),
+            Err(failure) => {
+                // What was fetched may have been cleared away.
+                *function.is_prepared.lock().await = false;
+                function.code.forget_prepared();
+                Err(boot_error(failure.told))
+            }
+        }
     }
 }
 
@@ -605,7 +679,9 @@ impl FunctionRunner for FunctionsService {
                     return;
                 };
                 known.deployed = None;
-                known.surroundings = None;
+                if let Some((made_with, _)) = &mut known.surroundings {
+                    *made_with = None;
+                }
                 known.project.clone()
             };
             if let Some(open) = open {
@@ -617,13 +693,7 @@ impl FunctionRunner for FunctionsService {
     fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
         Box::pin(async move {
             self.projects().remove(project);
-            self.pools().retain(|(reference, _), pool| {
-                let is_of_project = reference == project;
-                if is_of_project {
-                    pool.retire_all(Duration::ZERO);
-                }
-                !is_of_project
-            });
+            self.retire_pools(project, Duration::ZERO);
             match fs::remove_dir_all(self.project_home(project)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),

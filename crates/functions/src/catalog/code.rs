@@ -1,6 +1,6 @@
 //! A function's code as the runtime needs it.
 
-use std::path::PathBuf;
+use std::{fs, io, path::PathBuf};
 
 use url::Url;
 
@@ -20,6 +20,8 @@ pub(crate) struct Code {
     pub(crate) deno_dir: PathBuf,
     /// Whose rights it runs with, if not ours.
     pub(crate) account: Option<Account>,
+    /// Changes whenever anything of it does.
+    pub(crate) revision: String,
     /// How people name `root`.
     pub(crate) shown_root: &'static str,
 }
@@ -39,6 +41,31 @@ impl Code {
 
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.place.join("deno.lock")
+    }
+
+    /// Whether an earlier start has made this very code ready.
+    pub(crate) fn was_prepared(&self) -> bool {
+        let is = |file: PathBuf, expected: &str| {
+            fs::read_to_string(file).is_ok_and(|text| text == expected)
+        };
+        let map = self.imports().resolve();
+        map.is_ok_and(|map| is(self.import_map_file(), &map.to_string()))
+            && is(self.prepared_file(), &self.revision)
+            && self.deno_dir.is_dir()
+    }
+
+    /// It is ready from now on.
+    pub(crate) fn note_prepared(&self) -> io::Result<()> {
+        fs::write(self.prepared_file(), &self.revision)
+    }
+
+    /// It is to be made ready again.
+    pub(crate) fn forget_prepared(&self) {
+        _ = fs::remove_file(self.prepared_file());
+    }
+
+    fn prepared_file(&self) -> PathBuf {
+        self.place.join("prepared")
     }
 
     /// The runtime's words, with paths as people know them.
@@ -76,6 +103,7 @@ mod tests {
             place: PathBuf::new(),
             deno_dir: PathBuf::new(),
             account: None,
+            revision: String::new(),
             shown_root: "supabase/functions/",
         };
 

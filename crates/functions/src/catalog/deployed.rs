@@ -52,7 +52,9 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         .join(&deployed.slug)
         .join(deployed.version.to_string());
     let account = Account::of(project);
-    let code = code(&deployed.source, place, home, account);
+    let mut code = code(&deployed.source, place, home, account);
+    // A version never changes.
+    code.revision = format!("{} {}", deployed.id, deployed.version);
     Function {
         slug: deployed.slug.clone(),
         verify_jwt: deployed.verify_jwt,
@@ -81,6 +83,7 @@ pub(crate) fn code(
         entrypoint,
         place,
         account,
+        revision: String::new(),
         shown_root: "",
     }
 }

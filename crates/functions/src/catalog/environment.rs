@@ -1,6 +1,6 @@
 //! The variables of a function (functions contract §7).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use plinth_project::{FunctionSurroundings, Project};
 use plinth_settings::Secret as ConfiguredSecret;
@@ -88,11 +88,11 @@ impl Surroundings {
         project: &Project,
         told: FunctionSurroundings,
         secrets: BTreeMap<String, String>,
-    ) -> Arc<Self> {
-        Arc::new(Self {
+    ) -> Self {
+        Self {
             told,
             jwks: project.keys().keyset.jwks().to_string(),
             secrets,
-        })
+        }
     }
 }

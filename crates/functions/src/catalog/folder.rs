@@ -102,7 +102,10 @@ impl FolderFunctions {
             let same = same.filter(|_| known.revisions.get(&slug) == Some(&revision));
             let function = match same {
                 Some(same) => same.clone(),
-                None => Arc::new(found.function(self, slug.clone(), &shared, place)),
+                None => {
+                    let revision = revision.to_string();
+                    Arc::new(found.function(self, slug.clone(), revision, &shared, place))
+                }
             };
             functions.insert(slug.clone(), function);
             revisions.insert(slug, revision);
@@ -215,6 +218,7 @@ impl Found {
         self,
         folder: &FolderFunctions,
         slug: String,
+        revision: String,
         shared: &[(String, String)],
         place: &Place<'_>,
     ) -> Function {
@@ -230,6 +234,7 @@ impl Found {
                 entrypoint: self.entrypoint,
                 named_imports: self.named_imports,
                 account,
+                revision,
                 shown_root: "supabase/functions/",
             },
             origin: Origin::Folder,

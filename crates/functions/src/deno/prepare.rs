@@ -16,6 +16,7 @@ pub(crate) async fn prepare(program: &Path, code: &Code) -> Result<(), BadSource
     let map = code.imports().resolve();
     let map = map.map_err(|problem| BadSource(code.shorten(&problem)))?;
     let written = || -> io::Result<()> {
+        code.forget_prepared();
         // What was pinned may not fit what is imported now.
         _ = fs::remove_file(code.lock_file());
         fs::write(code.import_map_file(), map.to_string())?;
@@ -35,7 +36,11 @@ pub(crate) async fn prepare(program: &Path, code: &Code) -> Result<(), BadSource
             PATIENCE.as_secs()
         ))),
         Ok(Err(error)) => Err(BadSource(format!("Deno could not be started: {error}"))),
-        Ok(Ok(output)) if output.status.success() => Ok(()),
+        Ok(Ok(output)) if output.status.success() => {
+            // Without the note it is made ready once more.
+            _ = code.note_prepared();
+            Ok(())
+        }
         Ok(Ok(output)) => Err(BadSource(
             code.explain(&String::from_utf8_lossy(&output.stderr)),
         )),

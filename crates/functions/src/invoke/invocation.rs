@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::extract::Request;
 use http::{Method, StatusCode};
 use plinth_log::{Level, LogStore, Record, Source};
-use plinth_project::{Project, RequestId};
+use plinth_project::{Project, RequestId, StayOpen};
 
 use crate::{catalog::Function, error::FunctionError, worker::Seat};
 
@@ -24,6 +24,8 @@ pub(super) struct Invocation {
     execution_id: Option<String>,
     status: Option<StatusCode>,
     error_code: Option<&'static str>,
+    /// A long answer does not ask for its project again.
+    _stay: StayOpen,
 }
 
 impl Invocation {
@@ -46,6 +48,7 @@ impl Invocation {
             execution_id: None,
             status: None,
             error_code: None,
+            _stay: project.stay_open(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use plinth_project::{FunctionRunner as _, FunctionSource};
 
-use crate::support::TestFunctions;
+use crate::support::{TestFunctions, until};
 
 fn saying(word: &str) -> String {
     format!(
@@ -148,6 +148,17 @@ async fn what_is_about_to_be_deployed_is_checked_in_the_runtimes_own_words() {
 }
 
 #[tokio::test]
+async fn workers_go_when_their_project_is_closed() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('fine'));").await;
+    functions.fetch("hello").await;
+    assert_eq!(functions.worker_pids().len(), 1);
+
+    functions.project.closed().cancel();
+
+    until("the worker to go", || functions.worker_pids().is_empty()).await;
+}
+
+#[tokio::test]
 async fn nothing_of_a_forgotten_project_stays() {
     let functions = TestFunctions::with(&[], &[]).await;
     functions
@@ -166,7 +177,7 @@ async fn nothing_of_a_forgotten_project_stays() {
         .unwrap();
 
     assert!(!home.exists());
-    crate::support::until("the worker to go", || functions.worker_pids().is_empty()).await;
+    until("the worker to go", || functions.worker_pids().is_empty()).await;
     functions
         .service
         .forget(functions.project.reference())
