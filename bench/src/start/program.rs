@@ -102,6 +102,13 @@ impl Installation {
         self.port
     }
 
+    /// Puts a file into its folder.
+    pub(crate) fn write(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        let path = self.folder.path().join("app").join(path);
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        Ok(fs::write(path, text)?)
+    }
+
     /// Starts the server; how long until `/health` and `/ready` both answered 200.
     pub(crate) fn start(&self) -> anyhow::Result<(Running<'_>, Duration)> {
         let log = File::create(self.log())?;

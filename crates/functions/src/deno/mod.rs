@@ -55,7 +55,8 @@ impl Deno {
         self.program.is_some()
     }
 
-    pub(crate) fn program(&self) -> Option<&Path> {
+    /// The executable.
+    pub fn program(&self) -> Option<&Path> {
         self.program.as_deref()
     }
 }

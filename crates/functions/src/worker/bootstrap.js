@@ -52,7 +52,23 @@
   const record = (level, text) => {
     if (text.endsWith("\n")) text = text.slice(0, -1);
     if (text.length > told.longestMessage) text = text.slice(0, told.longestMessage);
-    send({ log: text, level, request: context?.getStore() });
+    send({ log: text, level, request: requestId() });
+  };
+  // Looked up when something is printed, because most requests print nothing.
+  const requestIds = new WeakMap();
+  const requestId = () => {
+    const request = context?.getStore();
+    if (!request) return undefined;
+    if (!requestIds.has(request)) {
+      let id;
+      try {
+        id = request.headers.get("x-request-id") ?? undefined;
+      } catch {
+        // It was answered long ago.
+      }
+      requestIds.set(request, id);
+    }
+    return requestIds.get(request);
   };
   const internal = Deno[Deno.internal];
   if (internal?.Console) {
@@ -79,6 +95,8 @@
     const promise = Promise.resolve(work);
     const entry = Symbol("work");
     pending.set(entry, now());
+    // What is printed later can still be told apart.
+    requestId();
     const done = () => {
       pending.delete(entry);
       if (pending.size === 0) send({ pending: 0 });
@@ -143,12 +161,7 @@
       enumerable: false, configurable: true, writable: true,
     },
   };
-  const dress = (request) => {
-    Object.defineProperties(request, own);
-    // The runtime reads nothing from a websocket whose address was not read before.
-    if (request.headers.has("upgrade")) publicUrl(request);
-    return request;
-  };
+  const dress = (request) => Object.defineProperties(request, own);
   const isDressed = (value) => value instanceof NativeRequest && Object.hasOwn(value, "url");
 
   class Request extends NativeRequest {
@@ -166,6 +179,13 @@
   Object.defineProperty(globalThis, "Request", {
     value: Request, writable: true, enumerable: false, configurable: true,
   });
+
+  // The runtime reads nothing from a websocket whose request's address was not read before.
+  const nativeUpgrade = Deno.upgradeWebSocket;
+  Deno.upgradeWebSocket = (request, options) => {
+    publicUrl(request);
+    return nativeUpgrade.call(Deno, request, options);
+  };
 
   // -- Serving: the first server gets the socket --------------------------------------------------
 
@@ -207,7 +227,7 @@
       }
     };
     if (!context) return answer;
-    return (request, info) => context.run(request.headers.get("x-request-id") ?? undefined, answer, request, info);
+    return (request, info) => context.run(request, answer, request, info);
   };
 
   const nativeServe = Deno.serve;

@@ -266,6 +266,7 @@ async fn what_a_function_prints_is_recorded_with_its_request() {
             await new Promise((resolve) => setTimeout(resolve, 1));
             console.warn('careful', { a: 1 });
             console.log('%s and %d', 'text', 2);
+            EdgeRuntime.waitUntil(new Promise((resolve) => setTimeout(resolve, 200)).then(() => console.log('after')));
             return new Response('');
         });"#,
     )
@@ -289,6 +290,14 @@ async fn what_a_function_prints_is_recorded_with_its_request() {
     assert_eq!(careful.fields["event_type"], "Log");
     assert_eq!(careful.fields["function"], "hello");
     assert_eq!(careful.request_id.as_deref(), Some("request-7"));
+    let records_after = functions
+        .records_with(|record| record.message == "after")
+        .await;
+    let after = records_after
+        .iter()
+        .find(|record| record.message == "after")
+        .unwrap();
+    assert_eq!(after.request_id.as_deref(), Some("request-7"));
     let records = functions
         .records_with(|record| record.fields["event_type"] == "Invocation")
         .await;
