@@ -291,9 +291,11 @@ impl Pool {
         idle.max_by_key(|(time, _)| *time)
     }
 
-    /// Everybody goes.
-    pub(crate) fn retire_all(&self, within: Duration) {
-        for worker in std::mem::take(&mut self.state().workers) {
+    /// Everybody goes, within that time or the usual one.
+    pub(crate) fn retire_all(&self, within: Option<Duration>) {
+        let mut state = self.state();
+        let within = within.unwrap_or(state.generation.config.limits.grace);
+        for worker in std::mem::take(&mut state.workers) {
             worker.retire(Reason::Termination, within);
         }
     }

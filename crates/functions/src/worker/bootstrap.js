@@ -114,6 +114,8 @@
 
   constant(globalThis, "EdgeRuntime", Object.freeze({ waitUntil }));
   if (!("window" in globalThis)) globalThis.window = globalThis;
+  // Threads of their own would see plain Deno.
+  delete globalThis.Worker;
   constant(globalThis, "Supabase", Object.freeze({
     ai: Object.freeze({
       Session: class Session {
@@ -263,9 +265,17 @@
       throw new Deno.errors.NotSupported(`Deno.${name} is not available in functions.`);
     };
   }
-  Deno.exit = () => {
-    record("warning", "Deno.exit does nothing in functions.");
-  };
+  const stays = (name) => () => record("warning", `${name} does nothing in functions.`);
+  Deno.exit = stays("Deno.exit");
+  const nativeKill = Deno.kill;
+  const staysAlive = stays("Deno.kill");
+  Deno.kill = (pid, signal) => pid === Deno.pid ? staysAlive() : nativeKill.call(Deno, pid, signal);
+  const node = globalThis.process;
+  if (node) {
+    for (const name of ["exit", "reallyExit", "abort"]) node[name] = stays(`process.${name}`);
+    const nodeKill = node.kill;
+    node.kill = (pid, signal) => pid === Deno.pid ? staysAlive() || true : nodeKill.call(node, pid, signal);
+  }
 
   // -- Orders -------------------------------------------------------------------------------------
 

@@ -156,6 +156,8 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
     );
     metrics::histogram!("plinth_functions_boot_seconds").record(boot_time.as_secs_f64());
 
+    metrics::gauge!("plinth_functions_workers").increment(1.0);
+
     let (orders, obeyed) = mpsc::unbounded_channel();
     let (ended, ending) = watch::channel(None);
     let worker = Arc::new(Worker {

@@ -292,6 +292,7 @@ impl Monitor {
             }
         };
         metrics::counter!("plinth_functions_workers_ended_total", "reason" => kind).increment(1);
+        metrics::gauge!("plinth_functions_workers").decrement(1.0);
         ended.send_replace(Some(ending));
     }
 }

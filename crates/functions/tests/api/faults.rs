@@ -155,17 +155,25 @@ async fn what_never_starts_is_not_tried_for_ever() {
 #[tokio::test]
 async fn leaving_by_oneself_is_no_crash() {
     let functions = TestFunctions::of(
-        "Deno.serve(() => { Deno.exit(3); return new Response('still here'); });",
+        r#"
+        import process from 'node:process';
+        Deno.serve(() => {
+          Deno.exit(3);
+          process.exit(4);
+          Deno.kill(Deno.pid, 'SIGKILL');
+          return new Response(`still here, ${typeof Worker} ${window === globalThis}`);
+        });"#,
     )
     .await;
 
-    assert_eq!(
-        functions.fetch("hello").await,
-        (200, "still here".to_owned())
-    );
-    functions
-        .records_with(|record| record.message == "Deno.exit does nothing in functions.")
-        .await;
+    let still_here = (200, "still here, undefined true".to_owned());
+    assert_eq!(functions.fetch("hello").await, still_here);
+    for name in ["Deno.exit", "process.exit", "Deno.kill"] {
+        let told = format!("{name} does nothing in functions.");
+        functions
+            .records_with(|record| record.message == told)
+            .await;
+    }
 }
 
 #[tokio::test]

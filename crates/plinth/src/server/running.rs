@@ -108,7 +108,9 @@ async fn serve(
     let duration = |name| entrance.settings.duration(name);
     let every = duration("plinth.storage.gc.every");
     background.sweep_files(&storage, &registry, every);
-    background.watch_functions(&functions, &registry);
+    if entrance.form == Form::Development {
+        background.watch_functions(&functions, &registry);
+    }
     let scan_every = duration("plinth.storage.gc.scan_every");
     background.collect_orphans(&storage, &platform, scan_every);
     let mut serving = Serving::new(entrance.gateway.drain);
