@@ -24,6 +24,12 @@ app.get("/stream", (c) => streamText(c, async (stream) => { for (const word of [
 Deno.serve(app.fetch);
 `;
 
+const database = `
+import postgres from "npm:postgres@3.4.7";
+const sql = postgres(Deno.env.get("SUPABASE_DB_URL")!);
+Deno.serve(async () => Response.json(await sql\`select current_user as who, 1 + 1 as two\`));
+`;
+
 const packaged = `
 import { v4 } from "uuid";
 Deno.serve(() => new Response(String(v4().length)));
@@ -36,6 +42,7 @@ before(async () => {
       express,
       hono,
       "hono/deno.json": '{ "imports": { "hono": "npm:hono@4.10.0" } }',
+      database,
       packaged,
       "packaged/package.json": '{ "dependencies": { "uuid": "11.1.0" } }',
       upload: "Deno.serve(async (req) => new Response(String((await req.arrayBuffer()).byteLength)));",
@@ -101,6 +108,10 @@ test("hono serves below its function's name, and streams", async () => {
   const url = `${plinth.apiUrl}/hono/tasks/7`;
   assert.deepEqual(await (await call("hono/tasks/7")).json(), { id: "7", url });
   assert.equal(await (await call("hono/stream")).text(), "ab");
+});
+
+test("a function reaches its database", async () => {
+  assert.deepEqual(await (await call("database")).json(), [{ who: "postgres", two: 2 }]);
 });
 
 test("a package.json beside the function names its packages", async () => {

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     Code, Function, Origin,
     folder::{Functions, deno_dir},
+    is_name,
 };
 use crate::deno::Account;
 
@@ -31,6 +32,10 @@ impl Deployed {
     ) -> Result<Self, DbError> {
         let mut functions = BTreeMap::new();
         for deployed in shelf.functions(project).await? {
+            // It names a folder of ours.
+            if !is_name(&deployed.slug) {
+                continue;
+            }
             let is_same = |before: &&Arc<Function>| match &before.origin {
                 Origin::Deployed(known) => **known == deployed,
                 Origin::Folder => false,
@@ -126,6 +131,22 @@ pub(crate) async fn unpack(
         }
     }
     placed
+}
+
+/// Removes what was unpacked of versions that nobody is about to ask for: neither this one nor its
+/// neighbours.
+pub(crate) fn clear_others(deployed: &DeployedFunction, code: &Code) {
+    let versions = code
+        .place
+        .parent()
+        .and_then(|folder| fs::read_dir(folder).ok());
+    for entry in versions.into_iter().flatten().flatten() {
+        let version: Option<i32> = entry.file_name().to_string_lossy().parse().ok();
+        if version.is_some_and(|version| version.abs_diff(deployed.version) > 1) {
+            // It is tried again with the next version.
+            _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]

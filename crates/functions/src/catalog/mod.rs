@@ -11,7 +11,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 pub(crate) use code::Code;
-pub(crate) use deployed::{Deployed, code as deployed_code, unpack};
+pub(crate) use deployed::{Deployed, clear_others, code as deployed_code, unpack};
 pub(crate) use environment::{Surroundings, environment};
 pub(crate) use folder::{FolderFunctions, Place};
 

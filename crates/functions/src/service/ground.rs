@@ -42,6 +42,7 @@ impl FunctionsService {
         fs::write(&coming, BOOTSTRAP)?;
         fs::set_permissions(&coming, fs::Permissions::from_mode(0o644))?;
         fs::rename(&coming, &bootstrap)?;
+        clear_left_behind(&home);
         let ground = Ground {
             run_dir: run_dir(&home)?,
             bootstrap,
@@ -72,6 +73,9 @@ impl FunctionsService {
         }
         if !code.was_prepared() {
             deno::prepare(program, code).await?;
+        }
+        if let Origin::Deployed(deployed) = &function.origin {
+            catalog::clear_others(deployed, code);
         }
         *is_prepared = true;
         Ok(())
@@ -107,6 +111,15 @@ fn make_passable(folder: &Path) -> io::Result<()> {
         .mode(0o711)
         .create(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o711))
+}
+
+/// A server that was killed leaves the folders of its workers behind; there is one server at a time.
+fn clear_left_behind(home: &Path) {
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("run-") {
+            _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Where workers have their sockets: beside the code, unless that path is too long.

@@ -64,6 +64,14 @@ async fn a_deployed_function_is_served_and_replaced_without_a_lost_request() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
+    let home = functions
+        .home()
+        .join(functions.project.reference().as_str());
+    assert!(home.join("deployed/hello/3/source").is_dir());
+    assert!(
+        !home.join("deployed/hello/1").exists(),
+        "old versions are cleared away"
+    );
     while count.load(Ordering::SeqCst) < 1000 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
