@@ -126,11 +126,7 @@ impl Call {
                 is_marked: self.config.marks_refusals,
             })?;
         }
-        let times = Times {
-            limits: &self.config.limits,
-            began: Instant::now(),
-            body: self.limit_body(&request)?,
-        };
+        let body = self.limit_body(&request)?;
         let generation = self
             .service
             .generation(&self.project, self.function.clone())
@@ -144,6 +140,12 @@ impl Call {
         let mut request = message::outgoing(request, client.is_some());
         for _ in 0..ATTEMPTS {
             let seat = pool.admit(&starter, &generation).await?;
+            // The wait for a worker is not the function's time.
+            let times = Times {
+                limits: &self.config.limits,
+                began: Instant::now(),
+                body: body.clone(),
+            };
             if let Some(invocation) = invocation {
                 invocation.seated(&seat);
             }

@@ -109,10 +109,28 @@ async fn silence_and_endlessness_have_their_own_limits() {
 }
 
 #[tokio::test]
+async fn a_slow_start_is_not_the_requests_time() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            "await new Promise((r) => setTimeout(r, 1500)); Deno.serve(() => new Response('fine'));",
+        )],
+        &[
+            ("plinth.functions.request_idle", "1s"),
+            ("plinth.functions.wall_clock", "1s"),
+            ("plinth.functions.wait_timeout", "1s"),
+        ],
+    )
+    .await;
+
+    assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+}
+
+#[tokio::test]
 async fn idle_functions_cost_no_process() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", "Deno.serve(() => new Response('fine'));")],
-        &[("plinth.functions.worker_idle", "100ms")],
+        &[("plinth.functions.worker_idle", "2s")],
     )
     .await;
 
