@@ -155,6 +155,16 @@ impl Installation {
     }
 }
 
+impl Drop for Installation {
+    /// What functions need may lie elsewhere, where their users can enter.
+    fn drop(&mut self) {
+        let pointer = self.folder.path().join("app/.plinth/functions-location");
+        if let Ok(elsewhere) = fs::read_to_string(pointer) {
+            _ = fs::remove_dir_all(elsewhere.trim());
+        }
+    }
+}
+
 /// A port that is free, and held as long as the listener lives.
 pub(crate) fn free_port() -> anyhow::Result<TcpListener> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
