@@ -9,6 +9,7 @@ mod calm;
 mod child;
 mod cpu;
 mod databases;
+mod functions;
 mod load;
 mod machine;
 mod managed;
@@ -50,6 +51,8 @@ enum Benchmark {
     Auth(auth::Options),
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
+    /// The functions service over HTTP, beside Deno serving the same code by itself.
+    Functions(functions::Options),
     /// The realtime service over sockets, beside a bare program that writes the same bytes.
     Realtime(realtime::Options),
     /// The REST service over HTTP, beside pgbench and other programs of its protocol.
@@ -77,6 +80,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
         Benchmark::Auth(options) => auth::run(options)?,
+        Benchmark::Functions(options) => functions::run(options)?,
         Benchmark::Realtime(options) => realtime::run(options)?,
         Benchmark::Rest(options) => rest::run(options)?,
         Benchmark::Start(options) => start::run(options)?,

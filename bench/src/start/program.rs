@@ -102,6 +102,13 @@ impl Installation {
         self.port
     }
 
+    /// Puts a file into its folder.
+    pub(crate) fn write(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        let path = self.folder.path().join("app").join(path);
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        Ok(fs::write(path, text)?)
+    }
+
     /// Starts the server; how long until `/health` and `/ready` both answered 200.
     pub(crate) fn start(&self) -> anyhow::Result<(Running<'_>, Duration)> {
         let log = File::create(self.log())?;
@@ -145,6 +152,16 @@ impl Installation {
 
     fn log(&self) -> PathBuf {
         self.folder.path().join("plinth.log")
+    }
+}
+
+impl Drop for Installation {
+    /// What functions need may lie elsewhere, where their users can enter.
+    fn drop(&mut self) {
+        let pointer = self.folder.path().join("app/.plinth/functions-location");
+        if let Ok(elsewhere) = fs::read_to_string(pointer) {
+            _ = fs::remove_dir_all(elsewhere.trim());
+        }
     }
 }
 

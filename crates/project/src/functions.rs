@@ -3,9 +3,10 @@
 //! The platform keeps what was deployed ([`FunctionShelf`]); the functions service runs it and
 //! prepares what is about to be deployed ([`FunctionRunner`]).
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, error::Error, path::Path};
 
 use plinth_db::DbError;
+use plinth_token::Secret;
 use uuid::Uuid;
 
 use crate::{BoxFuture, Project, ProjectRef};
@@ -72,6 +73,30 @@ pub enum UnpackError {
     /// The version was removed meanwhile.
     #[error("this version of the function is gone")]
     Gone,
+}
+
+/// What every function of a project is told about it, beside its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionSurroundings {
+    /// The project's base URL as a worker reaches it, without a slash at its end.
+    pub api_url: String,
+    /// The connection string of the project's owner, as a worker reaches the database.
+    pub database_url: Secret,
+    /// The legacy keys.
+    pub anon_key: Secret,
+    pub service_role_key: Secret,
+    /// Opaque keys by name.
+    pub publishable_keys: BTreeMap<String, Secret>,
+    pub secret_keys: BTreeMap<String, Secret>,
+}
+
+/// Knows where projects are reached and what opens them. The program does.
+pub trait FunctionHost: Send + Sync {
+    /// What functions of the project are told.
+    fn surroundings<'a>(
+        &'a self,
+        project: &'a ProjectRef,
+    ) -> BoxFuture<'a, Result<FunctionSurroundings, Box<dyn Error + Send + Sync>>>;
 }
 
 /// Runs functions. The functions service does.

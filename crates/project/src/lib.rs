@@ -38,7 +38,8 @@ pub use database::{
 pub use extract::MaybeCaller;
 pub use file_keeper::{FileCheck, FileKeeper};
 pub use functions::{
-    BadSource, DeployedFunction, FunctionRunner, FunctionShelf, FunctionSource, UnpackError,
+    BadSource, DeployedFunction, FunctionHost, FunctionRunner, FunctionShelf, FunctionSource,
+    FunctionSurroundings, UnpackError,
 };
 pub use keys::{ApiKey, ProjectKeys, S3Keys, S3Pair, url_signing_keys};
 pub use logins::{LoginKind, Logins};

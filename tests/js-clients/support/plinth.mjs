@@ -188,10 +188,11 @@ async function readStatus(cli) {
   };
 }
 
-/** The folder, and the database where it had to be kept outside of it. */
+/** The folder, and what had to be kept outside of it. */
 async function removeFolder(folder) {
-  const outside = await readFile(join(folder, ".plinth/data-location"), "utf8").catch(() => "");
-  for (const path of [outside.trim(), folder]) {
+  const pointers = ["data-location", "functions-location"].map((name) => join(folder, ".plinth", name));
+  const outside = await Promise.all(pointers.map((file) => readFile(file, "utf8").catch(() => "")));
+  for (const path of [...outside.map((text) => text.trim()), folder]) {
     if (path) await rm(path, { recursive: true, force: true });
   }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use plinth_log::{Echo, Level, Record};
+use plinth_log::{Echo, Level, Record, Source};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -117,8 +117,10 @@ fn level_name(level: Level) -> &'static str {
 
 impl Echo for AccessLines {
     fn show(&mut self, record: &Record) {
-        // Only a request has an outcome; what else is recorded has been said already.
-        if !record.fields.contains_key("status") {
+        // Only a request has an outcome; what else is recorded has been said already, as have calls of
+        // functions, which are requests, too.
+        let is_request = record.fields.contains_key("status");
+        if !is_request || record.source == Source::Functions {
             return;
         }
         // Memory takes every byte.
@@ -143,7 +145,7 @@ impl Echo for AccessLines {
 
 #[cfg(test)]
 mod tests {
-    use plinth_log::{Source, Timestamp};
+    use plinth_log::Timestamp;
 
     use super::*;
 

@@ -8,9 +8,10 @@ use std::{
 
 use plinth_auth::AuthService;
 use plinth_db::Heard;
+use plinth_functions::FunctionsService;
 use plinth_platform::Platform;
 use plinth_postgres::State;
-use plinth_project::{ProjectName, ProjectStatus, Registry};
+use plinth_project::{BoxFuture, ProjectName, ProjectStatus, Registry};
 use plinth_realtime::RealtimeService;
 use plinth_storage::StorageService;
 use tokio::sync::watch;
@@ -109,6 +110,21 @@ impl Background {
         };
         self.tasks.spawn(async move {
             _ = stop.run_until_cancelled(cleaning).await;
+        });
+    }
+
+    /// Takes over what is saved in the folder of functions.
+    pub(super) fn watch_functions(&self, functions: &FunctionsService, registry: &Registry) {
+        let (functions, registry) = (functions.clone(), registry.clone());
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            let project = || -> BoxFuture<'static, _> {
+                let registry = registry.clone();
+                Box::pin(async move { registry.get(&ProjectName::Default).await.ok() })
+            };
+            _ = stop
+                .run_until_cancelled(functions.watch_folder(project))
+                .await;
         });
     }
 

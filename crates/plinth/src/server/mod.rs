@@ -13,6 +13,7 @@ mod detach;
 mod ending;
 mod entrance;
 mod front_door;
+mod functions;
 mod instance_key;
 mod observe;
 mod offline;

@@ -30,6 +30,7 @@ use super::{
     database::Database,
     ending::EndSignals,
     entrance::{Entrance, Ports},
+    functions::{self, InnerDoors},
     instance_key, project_files,
     serving::{AccountPages, Served, Serving},
 };
@@ -79,6 +80,10 @@ async fn serve(
     // Before anything is cleared away: the files of a project go with it.
     let storage = storage(entrance, &platform, database).await?;
     platform.attach_files(Arc::new(storage.clone()));
+    let doors = InnerDoors::open(&ports).await?;
+    let functions = functions::service(entrance, &platform, &endpoints, &ports, &doors)?;
+    functions.attach_shelf(Arc::new(platform.clone()));
+    platform.attach_functions(Arc::new(functions.clone()));
     // Other nodes may be at work on a shared database.
     let is_alone = database.server().is_some();
     for healed in platform.heal(is_alone).await? {
@@ -105,6 +110,9 @@ async fn serve(
     let duration = |name| entrance.settings.duration(name);
     let every = duration("plinth.storage.gc.every");
     background.sweep_files(&storage, &registry, every);
+    if entrance.form == Form::Development {
+        background.watch_functions(&functions, &registry);
+    }
     let scan_every = duration("plinth.storage.gc.scan_every");
     background.collect_orphans(&storage, &platform, scan_every);
     background.maintain_realtime(&realtime, &platform, &registry);
@@ -116,7 +124,9 @@ async fn serve(
         .await?;
     let api_port = ports.api.local_addr()?.port();
     if let (Some(door), Some(server)) = (ports.database, database.server()) {
-        serving.open_front_door(door, &platform, server.connection().socket());
+        for door in doors.database.into_iter().chain([door]) {
+            serving.open_front_door(door, &platform, server.connection().socket());
+        }
     }
     if entrance.addresses.is_auto
         && let Some((_, database)) = endpoints.database
@@ -142,10 +152,12 @@ async fn serve(
         auth: &auth,
         storage: &storage,
         realtime: &realtime,
+        functions: &functions,
         pages: AccountPages::from_settings(&entrance.settings),
         logs,
     };
-    serving.open_edge(ports.api, entrance.gateway.clone(), served)?;
+    let listeners = doors.api.into_iter().chain([ports.api]);
+    serving.open_edge(listeners, entrance.gateway.clone(), served)?;
     match status {
         Some(status) => banner::print(&status, began.elapsed()),
         None => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
@@ -154,8 +166,10 @@ async fn serve(
     end.next().await;
     tracing::info!("stopping: finishing open requests; a second signal ends them");
     platform.begin_stop();
+    functions.begin_stop();
     let finished = async {
         tokio::join!(serving.stop(), realtime.finish());
+        functions.finish().await;
         storage.finish().await;
         platform.finish().await;
     };

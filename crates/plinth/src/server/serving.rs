@@ -9,6 +9,7 @@ use std::{
 use anyhow::anyhow;
 use axum::{Router, routing::get};
 use plinth_auth::AuthService;
+use plinth_functions::FunctionsService;
 use plinth_gateway::{Gateway, GatewayConfig, GatewayParts, Metrics, Mount, Mounts, Tls};
 use plinth_log::{LogStore, Source};
 use plinth_platform::{Assets, Platform, api, api::ControlSocket};
@@ -33,6 +34,7 @@ pub(super) struct Served<'a> {
     pub(super) auth: &'a AuthService,
     pub(super) storage: &'a StorageService,
     pub(super) realtime: &'a RealtimeService,
+    pub(super) functions: &'a FunctionsService,
     pub(super) pages: AccountPages,
     pub(super) logs: &'a LogStore,
 }
@@ -115,7 +117,7 @@ impl Serving {
     /// For everybody else.
     pub(super) fn open_edge(
         &mut self,
-        listener: TcpListener,
+        listeners: impl IntoIterator<Item = TcpListener>,
         config: GatewayConfig,
         served: Served<'_>,
     ) -> Outcome {
@@ -125,6 +127,7 @@ impl Serving {
             auth,
             storage,
             realtime,
+            functions,
             pages,
             logs,
         } = served;
@@ -141,6 +144,11 @@ impl Serving {
         let realtime = plinth_realtime::routes(realtime.clone());
         // A refused socket is answered late on purpose.
         let realtime = Mount::new("/realtime/v1", Source::Realtime, realtime).without_time_limit();
+        let functions = plinth_functions::routes(functions.clone());
+        // Functions have times of their own, and pages that are not ours.
+        let functions = Mount::new("/functions/v1", Source::Functions, functions)
+            .without_time_limit()
+            .with_foreign_pages();
         let AccountPages { assets, path } = pages;
         let is_page = move |asked: &str| plinth_platform::is_account_page(&path, asked);
         let pages = plinth_platform::account_pages(platform.clone(), assets, auth_routes);
@@ -149,6 +157,7 @@ impl Serving {
             .service(rest)
             .service(storage)
             .service(realtime)
+            .service(functions)
             .pages(Source::Api, pages, is_page);
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();
@@ -164,13 +173,16 @@ impl Serving {
                 Box::pin(async move { platform.is_ready().await })
             }),
         });
-        let (stop, drain) = (self.stop.clone(), self.drain);
-        self.tasks.spawn(async move {
-            let drained = plinth_gateway::serve(listener, tls, gateway, stop, drain).await;
-            if drained.cut_off > 0 {
-                tracing::warn!("{} request(s) were cut off by the stop", drained.cut_off);
-            }
-        });
+        for listener in listeners {
+            let (stop, drain) = (self.stop.clone(), self.drain);
+            let (tls, gateway) = (tls.clone(), gateway.clone());
+            self.tasks.spawn(async move {
+                let drained = plinth_gateway::serve(listener, tls, gateway, stop, drain).await;
+                if drained.cut_off > 0 {
+                    tracing::warn!("{} request(s) were cut off by the stop", drained.cut_off);
+                }
+            });
+        }
         Ok(())
     }
 

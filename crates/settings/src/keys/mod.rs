@@ -23,6 +23,7 @@ mod maps;
 mod plinth;
 mod plinth_account;
 mod plinth_auth;
+mod plinth_functions;
 mod plinth_nats;
 mod plinth_realtime;
 mod plinth_rest;
@@ -41,7 +42,7 @@ const COUNT: (i64, i64) = (0, i64::MAX);
 /// Any count of at least one.
 const AT_LEAST_ONE: (i64, i64) = (1, i64::MAX);
 
-const SECTIONS: [&[Key]; 25] = [
+const SECTIONS: [&[Key]; 26] = [
     project::KEYS,
     api::KEYS,
     db::KEYS,
@@ -63,6 +64,7 @@ const SECTIONS: [&[Key]; 25] = [
     plinth::KEYS,
     plinth_auth::KEYS,
     plinth_account::KEYS,
+    plinth_functions::KEYS,
     plinth_nats::KEYS,
     plinth_realtime::KEYS,
     plinth_rest::KEYS,

@@ -62,17 +62,6 @@ pub(super) const KEYS: &[Key] = &[
         "30s",
         "Time that open requests get at shutdown.",
     ),
-    flag(
-        "plinth.functions.relay_error_header",
-        false,
-        "Mark requests that are refused for their token with x-relay-error.",
-    ),
-    integer(
-        "plinth.functions.versions",
-        AT_LEAST_ONE,
-        10,
-        "Versions of each function that are kept to go back to.",
-    ),
     secret(
         "plinth.database.url",
         "External PostgreSQL to use instead of the managed one.",

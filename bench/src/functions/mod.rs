@@ -1,0 +1,222 @@
+//! The functions service over HTTP: what it adds to a function that is called often, beside Deno
+//! serving the same code by itself; how soon a function answers that nobody has called for long; and
+//! what many functions cost of which few are used.
+
+mod talk;
+
+use std::{
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, ensure};
+use plinth_functions::Deno;
+
+use crate::{
+    load,
+    machine::Machine,
+    managed, processes,
+    report::{Goal, Measure, Report, Unit},
+    served::Served,
+    start::program::{self, Installation, free_port},
+    work_folder,
+};
+
+use self::talk::Talk;
+
+/// Clients at once.
+const CONNECTIONS: u16 = 32;
+/// Part of what Deno serves by itself.
+const LEAST_OF_DENO: f64 = 0.6;
+/// Added to the median of one client, in milliseconds.
+const MOST_ADDED: f64 = 1.0;
+const LONGEST_COLD_START: f64 = 150.0;
+const MOST_MEMORY: f64 = 400.0;
+const DEPLOYED: usize = 50;
+const ACTIVE: usize = 5;
+/// Long enough that nobody goes during a run, short enough to wait for.
+const WORKER_IDLE: Duration = Duration::from_secs(15);
+
+const HELLO: &str = "Deno.serve(() => Response.json({ hello: 'world' }));\n";
+const CLIENT: &str = "import { createClient } from 'npm:@supabase/supabase-js@2.119.0';\n\
+    const client = createClient('http://127.0.0.1', 'key');\n\
+    Deno.serve(() => Response.json({ is: typeof client.from }));\n";
+
+/// Command line of `plinth-bench functions`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// How often each side runs.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=15))]
+    rounds: u16,
+    /// How long each run lasts.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=60))]
+    seconds: u16,
+    /// How many cold starts are measured.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=200))]
+    starts: u16,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
+    let machine = Machine::detect();
+    let plinth = program::find()?;
+    let deno = Deno::find(&[managed::runtime_dir()]);
+    let deno = deno
+        .program()
+        .context("Deno is not installed: run `npm ci` in runtime")?;
+    let mut report = Report::new("functions", "The functions service over HTTP", machine);
+    report.setting.push(format!(
+        "{} rounds of {} s per side, alternating; {CONNECTIONS} clients for throughput, one for times",
+        options.rounds, options.seconds
+    ));
+
+    let code = work_folder::create()?;
+    let file = code.path().join("hello.ts");
+    std::fs::write(&file, HELLO)?;
+    let port = free_port()?.local_addr()?.port();
+    let mut command = Command::new(deno);
+    command
+        .env("DENO_SERVE_ADDRESS", format!("tcp:127.0.0.1:{port}"))
+        .env("DENO_DIR", code.path().join("deno"))
+        .args(["run", "--quiet", "--allow-net", "--no-config"])
+        .arg(&file);
+    let bare = Served::start(command, port, "/")?;
+
+    let installation = Installation::new(&plinth)?.with(settings("per_worker"));
+    for number in 0..DEPLOYED {
+        let name = format!("supabase/functions/f{number}/index.ts");
+        installation.write(&name, if number < ACTIVE { CLIENT } else { HELLO })?;
+    }
+    installation.write("supabase/functions/hello/index.ts", HELLO)?;
+    let (full, _) = installation.start()?;
+    let key = full.status()?.told("PUBLISHABLE_KEY")?;
+    let ours = Talk::new("/functions/v1/hello", Some(&key));
+    let theirs = Talk::new("/", None);
+    load::run_alone(installation.port(), ours.clone(), 1)?;
+
+    let (mut rates, mut bare_rates) = (Vec::new(), Vec::new());
+    let (mut added, mut bare_medians) = (Vec::new(), Vec::new());
+    for round in 1..=options.rounds {
+        let duration = Duration::from_secs(options.seconds.into());
+        let rate = |port, talk: &Talk| {
+            let mut talks = vec![talk.clone(); CONNECTIONS.into()];
+            let sample = load::run(port, &mut talks, duration, &mut || {})?;
+            anyhow::Ok(sample.per_second)
+        };
+        bare_rates.push(rate(port, &theirs)?);
+        rates.push(rate(installation.port(), &ours)?);
+        let bare_median = median(port, &theirs)?;
+        let our_median = median(installation.port(), &ours)?;
+        bare_medians.push(bare_median);
+        added.push(our_median - bare_median);
+        eprintln!(
+            "  round {round}: Deno {:.0}/s and {bare_median:.2} ms, plinth {:.0}/s and {our_median:.2} ms",
+            bare_rates.last().copied().unwrap_or_default(),
+            rates.last().copied().unwrap_or_default(),
+        );
+    }
+    drop(bare);
+    report.measures.push(Measure::new(
+        format!("warm, {CONNECTIONS} clients"),
+        Unit::RequestsPerSecond,
+        rates,
+        ("Deno by itself", bare_rates),
+        Goal::RatioAtLeast(LEAST_OF_DENO),
+    ));
+    report.measures.push(Measure::new(
+        "warm, one client: added to the median",
+        Unit::Milliseconds,
+        added,
+        ("Deno by itself, in all", bare_medians),
+        Goal::AtMost(MOST_ADDED),
+    ));
+
+    wait_until_idle(full.pid())?;
+    let at_rest = processes::pss_of_tree(full.pid())?;
+    for number in 0..ACTIVE {
+        let talk = Talk::new(&format!("/functions/v1/f{number}"), Some(&key));
+        load::run_alone(installation.port(), talk, 20)?;
+    }
+    let active = processes::pss_of_tree(full.pid())?;
+    report.measures.push(Measure::new(
+        format!("{DEPLOYED} functions, {ACTIVE} in use: memory of everything (PSS)"),
+        Unit::Mebibytes,
+        vec![active],
+        ("none in use", vec![at_rest]),
+        Goal::AtMost(MOST_MEMORY),
+    ));
+    full.stop()?;
+
+    let (with_client, bare_hello) = cold_starts(&plinth, options.starts)?;
+    report.measures.push(Measure::new(
+        "cold start of a function with supabase-js",
+        Unit::Milliseconds,
+        with_client,
+        ("of one without imports", bare_hello),
+        Goal::AtMost(LONGEST_COLD_START),
+    ));
+    Ok(report)
+}
+
+/// The median of one client, in milliseconds.
+fn median(port: u16, talk: &Talk) -> anyhow::Result<f64> {
+    let (_, times) = load::run_alone(port, talk.clone(), 2_000)?;
+    Ok(times.value_at_quantile(0.5) as f64 / 1e6)
+}
+
+/// Each request gets a process of its own.
+fn cold_starts(plinth: &std::path::Path, starts: u16) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
+    let installation = Installation::new(plinth)?.with(settings("oneshot"));
+    installation.write("supabase/functions/client/index.ts", CLIENT)?;
+    installation.write("supabase/functions/hello/index.ts", HELLO)?;
+    let (full, _) = installation.start()?;
+    let key = full.status()?.told("PUBLISHABLE_KEY")?;
+    let mut measured = ["client", "hello"].map(|name| {
+        let talk = Talk::new(&format!("/functions/v1/{name}"), Some(&key));
+        (talk, Vec::new())
+    });
+    for round in 0..=starts {
+        for (talk, times) in &mut measured {
+            let begun = Instant::now();
+            load::run_alone(installation.port(), talk.clone(), 1)?;
+            // The first one fetches packages and fills caches.
+            if round > 0 {
+                times.push(begun.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+    }
+    full.stop()?;
+    let [(_, client), (_, hello)] = measured;
+    Ok((client, hello))
+}
+
+/// Functions that nobody calls cost no process.
+fn wait_until_idle(plinth: u32) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    while processes::tree(plinth).into_iter().any(is_worker) {
+        ensure!(
+            begun.elapsed() < WORKER_IDLE * 4,
+            "a worker that nobody uses does not go"
+        );
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+fn is_worker(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).contains("--preload")
+}
+
+fn settings(policy: &str) -> Vec<String> {
+    let settings = [
+        format!("edge_runtime.policy={policy}"),
+        format!("plinth.functions.worker_idle={}s", WORKER_IDLE.as_secs()),
+        // The peer is one process, too.
+        "plinth.functions.max_workers=1".to_owned(),
+    ];
+    settings
+        .into_iter()
+        .flat_map(|setting| ["--set".to_owned(), setting])
+        .collect()
+}

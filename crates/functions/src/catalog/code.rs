@@ -1,0 +1,120 @@
+//! A function's code as the runtime needs it.
+
+use std::{fs, io, path::PathBuf};
+
+use url::Url;
+
+use crate::deno::{Account, ImportMap};
+
+/// Sources on the disk, and what belongs to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Code {
+    /// Everything that it may read.
+    pub(crate) root: PathBuf,
+    pub(crate) entrypoint: PathBuf,
+    /// The import map that was named for it.
+    pub(crate) named_imports: Option<PathBuf>,
+    /// What we make of the sources: the import map in force, and the versions that were found.
+    pub(crate) place: PathBuf,
+    /// Fetched packages, one folder per project: another one's may be private.
+    pub(crate) deno_dir: PathBuf,
+    /// Whose rights it runs with, if not ours.
+    pub(crate) account: Option<Account>,
+    /// Changes whenever anything of it does.
+    pub(crate) revision: String,
+    /// How people name `root`.
+    pub(crate) shown_root: &'static str,
+}
+
+/// Longest explanation that goes into an answer.
+const LONGEST: usize = 4_000;
+
+impl Code {
+    /// Where its imports are named, as its files are now.
+    pub(crate) fn imports(&self) -> ImportMap {
+        ImportMap::choose(self.named_imports.clone(), &self.entrypoint, &self.root)
+    }
+
+    pub(crate) fn import_map_file(&self) -> PathBuf {
+        self.place.join("import_map.json")
+    }
+
+    pub(crate) fn lock_file(&self) -> PathBuf {
+        self.place.join("deno.lock")
+    }
+
+    /// Whether an earlier start has made this very code ready.
+    pub(crate) fn was_prepared(&self) -> bool {
+        let is = |file: PathBuf, expected: &str| {
+            fs::read_to_string(file).is_ok_and(|text| text == expected)
+        };
+        let map = self.imports().resolve();
+        map.is_ok_and(|map| is(self.import_map_file(), &map.to_string()))
+            && is(self.prepared_file(), &self.revision)
+            && self.deno_dir.is_dir()
+    }
+
+    /// It is ready from now on.
+    pub(crate) fn note_prepared(&self) -> io::Result<()> {
+        fs::write(self.prepared_file(), &self.revision)
+    }
+
+    /// It is to be made ready again.
+    pub(crate) fn forget_prepared(&self) {
+        _ = fs::remove_file(self.prepared_file());
+    }
+
+    fn prepared_file(&self) -> PathBuf {
+        self.place.join("prepared")
+    }
+
+    /// The runtime's words, with paths as people know them.
+    pub(crate) fn explain(&self, stderr: &str) -> String {
+        let text = stderr.trim();
+        let text = text.strip_prefix("error: ").unwrap_or(text);
+        let text: String = text.chars().take(LONGEST).collect();
+        match text.is_empty() {
+            true => "the runtime ended without a word".to_owned(),
+            false => self.shorten(&text),
+        }
+    }
+
+    pub(crate) fn shorten(&self, text: &str) -> String {
+        let path = format!("{}/", self.root.display());
+        let url = Url::from_directory_path(&self.root).map(String::from);
+        let text = match url {
+            Ok(url) => text.replace(&url, self.shown_root),
+            Err(()) => text.to_owned(),
+        };
+        text.replace(&path, self.shown_root)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_as_people_know_them() {
+        let code = Code {
+            root: "/home/ann/my shop/supabase/functions".into(),
+            entrypoint: PathBuf::new(),
+            named_imports: None,
+            place: PathBuf::new(),
+            deno_dir: PathBuf::new(),
+            account: None,
+            revision: String::new(),
+            shown_root: "supabase/functions/",
+        };
+
+        let told =
+            "error: Expected ';' at file:///home/ann/my%20shop/supabase/functions/a/index.ts:3:7\n";
+        assert_eq!(
+            code.explain(told),
+            "Expected ';' at supabase/functions/a/index.ts:3:7"
+        );
+        let told = "/home/ann/my shop/supabase/functions/a/deno.json: EOF";
+        assert_eq!(code.shorten(told), "supabase/functions/a/deno.json: EOF");
+        assert_eq!(code.explain(" "), "the runtime ended without a word");
+    }
+}

@@ -1,0 +1,85 @@
+//! What can be chosen about functions for one project (functions contract §6, §9).
+
+use std::{collections::BTreeMap, time::Duration};
+
+use plinth_project::FromSettings;
+use plinth_settings::{Secret, Settings};
+
+use crate::network::Network;
+
+/// A project's settings of the functions service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionsConfig {
+    /// Whether the service is switched on.
+    pub(crate) is_enabled: bool,
+    /// Whether every request gets a worker of its own.
+    pub(crate) is_oneshot: bool,
+    /// Whether refusals for a token are marked as the relay's.
+    pub(crate) marks_refusals: bool,
+    /// Most workers of one function.
+    pub(crate) max_workers: usize,
+    /// What workers call the place where they run.
+    pub(crate) region: String,
+    /// Largest request body.
+    pub(crate) max_body_bytes: u64,
+    /// Private networks that functions may reach.
+    pub(crate) reachable: Vec<Network>,
+    /// Variables that all functions of the project receive.
+    pub(crate) secrets: BTreeMap<String, Secret>,
+    pub(crate) limits: Limits,
+}
+
+/// How much and how long a worker may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Until a worker answers after its start.
+    pub(crate) boot: Duration,
+    /// Until a request finds a worker.
+    pub(crate) wait: Duration,
+    /// Until an answer begins, and between its pieces.
+    pub(crate) request_idle: Duration,
+    /// Of one request, and of work that goes on after an answer.
+    pub(crate) wall_clock: Duration,
+    /// Of a whole worker, for those who want it as it is elsewhere.
+    pub(crate) worker_lifetime: Option<Duration>,
+    /// Time of a processor that a worker may use without ever listening.
+    pub(crate) cpu: Duration,
+    pub(crate) memory_bytes: u64,
+    /// Without a request.
+    pub(crate) idle: Duration,
+    /// From being told to go until being made to.
+    pub(crate) grace: Duration,
+}
+
+impl FromSettings for FunctionsConfig {
+    fn from_settings(settings: &Settings) -> Self {
+        let own = |name: &str| format!("plinth.functions.{name}");
+        let duration = |name| settings.duration(&own(name));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let max_workers = settings.opt_integer(&own("max_workers"));
+        let max_workers = max_workers.and_then(|most| usize::try_from(most).ok());
+        let networks = settings.list(&own("reachable_networks")).iter();
+        Self {
+            is_enabled: settings.bool("edge_runtime.enabled"),
+            is_oneshot: settings.text("edge_runtime.policy") == "oneshot",
+            marks_refusals: settings.bool(&own("relay_error_header")),
+            max_workers: max_workers.unwrap_or(cores),
+            region: settings.text(&own("region")).to_owned(),
+            max_body_bytes: settings.bytes(&own("max_body")),
+            // The settings have checked their form.
+            reachable: networks.filter_map(|text| text.parse().ok()).collect(),
+            secrets: settings.secrets("edge_runtime.secrets").clone(),
+            limits: Limits {
+                boot: duration("boot_timeout"),
+                wait: duration("wait_timeout"),
+                request_idle: duration("request_idle"),
+                wall_clock: duration("wall_clock"),
+                worker_lifetime: settings.opt_duration(&own("worker_lifetime")),
+                cpu: duration("cpu"),
+                memory_bytes: settings.bytes(&own("memory")),
+                idle: duration("worker_idle"),
+                grace: duration("graceful_exit"),
+            },
+        }
+    }
+}

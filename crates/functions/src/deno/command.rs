@@ -1,0 +1,176 @@
+//! The command line of the runtime (functions contract §14.2): everything is closed, and what a
+//! function needs is opened again.
+
+use std::{
+    ffi::OsString,
+    os::unix::process::CommandExt as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use super::{Account, ImportMap};
+use crate::{catalog::Code, network::Network};
+
+/// Variables of the runtime itself, which no function sees; some of them it sets for itself.
+/// `DENO_SERVE_ADDRESS` goes when the function serves.
+pub(crate) const HIDDEN_VARIABLES: [&str; 8] = [
+    "DENO_DIR",
+    "DENO_AUTO_SERVE",
+    "DENO_NO_UPDATE_CHECK",
+    "DENO_NO_PACKAGE_JSON",
+    "DENO_NODE_SHIM_ACTIVE",
+    "HOME",
+    "NO_COLOR",
+    "PATH",
+];
+
+/// What programs may ask about the machine.
+const SYSTEM: &str = "cpus,osRelease,osUptime,systemMemoryInfo,uid,gid,homedir";
+
+/// Variables that lead to the registries of packages.
+const WAYS_OUT: [&str; 12] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "NPM_CONFIG_REGISTRY",
+    "JSR_URL",
+    "DENO_CERT",
+    "DENO_TLS_CA_STORE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+];
+
+/// One worker to be.
+pub(crate) struct Run<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) code: &'a Code,
+    pub(crate) bootstrap: &'a Path,
+    /// The worker's own folder, with its socket and room for temporary files.
+    pub(crate) folder: &'a Path,
+    pub(crate) denied: &'a [Network],
+    pub(crate) heap_bytes: u64,
+}
+
+/// A command that serves the function.
+pub(crate) fn run(run: &Run<'_>) -> Command {
+    let Run { code, folder, .. } = run;
+    let denied: Vec<String> = run.denied.iter().filter_map(Network::for_runtime).collect();
+    let mut address = OsString::from("unix:");
+    address.push(folder.join("s.sock"));
+    let mut command = base(run.program, code);
+    command
+        .arg("run")
+        .args([
+            "--quiet",
+            "--no-prompt",
+            "--cached-only",
+            "--no-check",
+            "--frozen",
+        ])
+        .args([
+            "--unstable-no-legacy-abort",
+            "--allow-env",
+            "--allow-import",
+            "--allow-net",
+        ]);
+    resolution(&mut command, code);
+    command
+        .arg("--preload")
+        .arg(run.bootstrap)
+        .arg(format!("--allow-sys={SYSTEM}"))
+        .arg(paths("--allow-read=", &[&code.root, folder]))
+        .arg(paths("--allow-write=", &[folder]));
+    if !denied.is_empty() {
+        command.arg(format!("--deny-net={}", denied.join(",")));
+    }
+    command
+        .arg(format!(
+            "--v8-flags=--max-old-space-size={}",
+            (run.heap_bytes >> 20).max(16)
+        ))
+        .arg(&code.entrypoint)
+        .env("DENO_SERVE_ADDRESS", address)
+        .env("DENO_AUTO_SERVE", "1")
+        .env("HOME", folder)
+        .env("TMPDIR", folder.join("tmp"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A command that fetches what the function imports, and reads it once.
+pub(super) fn cache(program: &Path, code: &Code) -> Command {
+    let mut command = base(program, code);
+    command
+        .arg("cache")
+        .args(["--quiet", "--no-check", "--allow-import"]);
+    resolution(&mut command, code);
+    command
+        .arg(&code.entrypoint)
+        .env("HOME", &code.place)
+        // Whoever has a registry of their own has told the system whom to trust.
+        .env("DENO_TLS_CA_STORE", "mozilla,system");
+    for name in WAYS_OUT {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn base(program: &Path, code: &Code) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("DENO_DIR", &code.deno_dir)
+        .env("DENO_NO_UPDATE_CHECK", "1")
+        .env("NO_COLOR", "1")
+        .current_dir(&code.root)
+        // Ctrl-C in a terminal goes to a whole group; we decide when workers go.
+        .process_group(0);
+    if let Some(Account(number)) = code.account {
+        // The standard library drops the supplementary groups together with root.
+        command.gid(number).uid(number);
+    }
+    command
+}
+
+/// How imports are found: the same when they are fetched and when they are used.
+fn resolution(command: &mut Command, code: &Code) {
+    let imports = code.imports();
+    match &imports {
+        ImportMap::Config(config) => command.arg("--config").arg(config),
+        ImportMap::Package(_) => command,
+        ImportMap::Map(_) | ImportMap::None => command.arg("--no-config"),
+    };
+    if !matches!(imports, ImportMap::Package(_)) {
+        // One further up belongs to the app around the functions.
+        command.env("DENO_NO_PACKAGE_JSON", "1");
+    }
+    command
+        .arg("--node-modules-dir=none")
+        .arg("--import-map")
+        .arg(code.import_map_file())
+        .arg("--lock")
+        .arg(code.lock_file());
+}
+
+/// Several paths in one argument; a comma in a path is written twice.
+fn paths(flag: &str, paths: &[&Path]) -> OsString {
+    let mut text = OsString::from(flag);
+    for (index, path) in paths.iter().enumerate() {
+        if index > 0 {
+            text.push(",");
+        }
+        text.push(path.to_string_lossy().replace(',', ",,"));
+    }
+    text
+}

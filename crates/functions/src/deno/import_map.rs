@@ -1,0 +1,242 @@
+//! Which map names a function's imports (functions contract §6), and the one that it is run with.
+//!
+//! The one it is run with holds the same names, with paths made absolute, and a few of our own:
+//! modules that have no content at run time, or that the npm registry has as well.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use super::jsonc;
+
+/// Files beside the entrypoint that name imports, in the order in which they are looked for.
+const BESIDE: [&str; 3] = ["deno.json", "deno.jsonc", "import_map.json"];
+
+/// Imports that every template has and that have no content at run time.
+const WITHOUT_CONTENT: [&str; 4] = [
+    "jsr:@supabase/functions-js/edge-runtime.d.ts",
+    "jsr:@supabase/functions-js@2/edge-runtime.d.ts",
+    "jsr:@supabase/functions-js@^2/edge-runtime.d.ts",
+    "@supabase/functions-js/edge-runtime.d.ts",
+];
+
+/// The same package under other names.
+const SAME_AS_NPM: [(&str, &str); 4] = [
+    ("jsr:@supabase/supabase-js", "npm:@supabase/supabase-js@2"),
+    ("jsr:@supabase/supabase-js@2", "npm:@supabase/supabase-js@2"),
+    (
+        "https://esm.sh/@supabase/supabase-js",
+        "npm:@supabase/supabase-js@2",
+    ),
+    (
+        "https://esm.sh/@supabase/supabase-js@2",
+        "npm:@supabase/supabase-js@2",
+    ),
+];
+
+const EMPTY_MODULE: &str = "data:text/javascript,";
+
+/// Where a function's imports are named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ImportMap {
+    /// A `deno.json`, which says more than that.
+    Config(PathBuf),
+    Map(PathBuf),
+    /// A `package.json` switches resolution by npm on.
+    Package(PathBuf),
+    None,
+}
+
+impl ImportMap {
+    /// The one that was named; else one beside the entrypoint; else the old one that all functions
+    /// share, in `folder`.
+    pub(crate) fn choose(named: Option<PathBuf>, entrypoint: &Path, folder: &Path) -> Self {
+        if let Some(named) = named {
+            return Self::of(named);
+        }
+        let beside = entrypoint.parent().unwrap_or(folder);
+        let candidates = BESIDE.iter().map(|name| beside.join(name));
+        let shared = [folder.join("import_map.json")];
+        if let Some(found) = candidates.chain(shared).find(|path| path.is_file()) {
+            return Self::of(found);
+        }
+        let package = beside.join("package.json");
+        match package.is_file() {
+            true => Self::Package(package),
+            false => Self::None,
+        }
+    }
+
+    fn of(path: PathBuf) -> Self {
+        let name = path.file_name().unwrap_or_default();
+        match name == "deno.json" || name == "deno.jsonc" {
+            true => Self::Config(path),
+            false => Self::Map(path),
+        }
+    }
+
+    /// The map that the function is run with. The error says what is wrong with the one it has.
+    pub(crate) fn resolve(&self) -> Result<Value, String> {
+        let (mut imports, scopes) = match self {
+            Self::Package(_) | Self::None => Default::default(),
+            Self::Map(path) => read_map(path)?,
+            Self::Config(path) => read_config(path)?,
+        };
+        for name in WITHOUT_CONTENT {
+            imports.insert(name.to_owned(), EMPTY_MODULE.into());
+        }
+        for (name, same) in SAME_AS_NPM {
+            imports.entry(name).or_insert_with(|| same.into());
+        }
+        Ok(json!({ "imports": imports, "scopes": scopes }))
+    }
+}
+
+type Names = Map<String, Value>;
+
+fn read_config(path: &Path) -> Result<(Names, Names), String> {
+    let config = read(path)?;
+    if let Some(Value::String(map)) = config.get("importMap")
+        && !config.contains_key("imports")
+    {
+        let folder = path.parent().unwrap_or(path);
+        return read_map(&folder.join(map));
+    }
+    let (mut imports, scopes) = absolute(&config, path)?;
+    // In this file, and only there, a package stands for everything in it.
+    let packages: Vec<_> = imports
+        .iter()
+        .filter_map(|(name, target)| folder_of(name, target))
+        .collect();
+    for (name, target) in packages {
+        imports.entry(name).or_insert_with(|| target.into());
+    }
+    Ok((imports, scopes))
+}
+
+/// `"x": "npm:x@1"` → `"x/": "npm:/x@1/"`.
+fn folder_of(name: &str, target: &Value) -> Option<(String, String)> {
+    let (scheme, package) = target.as_str()?.split_once(':')?;
+    let is_package = matches!(scheme, "npm" | "jsr") && !name.ends_with('/');
+    let package = package.trim_matches('/');
+    is_package.then(|| (format!("{name}/"), format!("{scheme}:/{package}/")))
+}
+
+fn read_map(path: &Path) -> Result<(Names, Names), String> {
+    absolute(&read(path)?, path)
+}
+
+fn read(path: &Path) -> Result<Names, String> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    match jsonc::parse(&text) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(format!("{name}: expected a JSON object")),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
+}
+
+/// Names and targets as they are where the map stands.
+fn absolute(members: &Names, path: &Path) -> Result<(Names, Names), String> {
+    let base = Url::from_file_path(path)
+        .map_err(|()| format!("{}: not an absolute path", path.display()))?;
+    let join = |text: &str| match text.starts_with("./")
+        || text.starts_with("../")
+        || text.starts_with('/')
+    {
+        true => base
+            .join(text)
+            .map_or_else(|_| text.to_owned(), String::from),
+        false => text.to_owned(),
+    };
+    let names = |value: Option<&Value>| -> Names {
+        let members = value.and_then(Value::as_object).into_iter().flatten();
+        members
+            .map(|(name, target)| {
+                let target = match target {
+                    Value::String(target) => join(target).into(),
+                    other => other.clone(),
+                };
+                (join(name), target)
+            })
+            .collect()
+    };
+    let scopes = members.get("scopes").and_then(Value::as_object);
+    let scopes = scopes.into_iter().flatten();
+    let scopes = scopes.map(|(scope, inner)| (join(scope), names(Some(inner)).into()));
+    Ok((names(members.get("imports")), scopes.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_first_file_in_the_order_of_the_contract_is_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let entry = write(root, "hello/index.ts", "");
+        let choose = |named| ImportMap::choose(named, &entry, root);
+
+        assert_eq!(choose(None), ImportMap::None);
+        let package = write(root, "hello/package.json", "{}");
+        assert_eq!(choose(None), ImportMap::Package(package));
+        let shared = write(root, "import_map.json", "{}");
+        assert_eq!(choose(None), ImportMap::Map(shared));
+        let own = write(root, "hello/import_map.json", "{}");
+        assert_eq!(choose(None), ImportMap::Map(own));
+        let config = write(root, "hello/deno.jsonc", "{}");
+        assert_eq!(choose(None), ImportMap::Config(config));
+        let named = root.join("other/map.json");
+        assert_eq!(choose(Some(named.clone())), ImportMap::Map(named));
+    }
+
+    #[test]
+    fn paths_become_absolute_and_packages_stand_for_what_is_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = r#"{
+            // shared
+            "imports": { "@/": "../_shared/", "hono": "npm:hono@4", "std/": "jsr:/@std/x@1/" },
+            "scopes": { "./inner/": { "a": "./a.ts" } },
+        }"#;
+        let path = write(folder.path(), "hello/deno.json", text);
+
+        let map = ImportMap::Config(path).resolve().unwrap();
+
+        let root = Url::from_directory_path(folder.path()).unwrap();
+        let imports = &map["imports"];
+        assert_eq!(imports["@/"], root.join("_shared/").unwrap().as_str());
+        assert_eq!(imports["hono"], "npm:hono@4");
+        assert_eq!(imports["hono/"], "npm:/hono@4/");
+        assert_eq!(imports["std/"], "jsr:/@std/x@1/");
+        assert_eq!(
+            imports["@supabase/functions-js/edge-runtime.d.ts"],
+            EMPTY_MODULE
+        );
+        let scope = root.join("hello/inner/").unwrap();
+        assert_eq!(
+            map["scopes"][scope.as_str()]["a"],
+            root.join("hello/a.ts").unwrap().as_str()
+        );
+    }
+
+    #[test]
+    fn a_map_that_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = write(folder.path(), "import_map.json", "{ \"imports\": ");
+
+        let error = ImportMap::Map(path).resolve().unwrap_err();
+
+        assert!(error.contains("import_map.json: EOF"), "{error}");
+    }
+}

@@ -1,0 +1,98 @@
+//! The runtime: where it is, how it is started, and how sources are made ready for it.
+
+mod account;
+mod command;
+mod import_map;
+mod jsonc;
+mod prepare;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub(crate) use account::Account;
+pub(crate) use command::{HIDDEN_VARIABLES, Run, run};
+pub(crate) use import_map::ImportMap;
+pub(crate) use prepare::prepare;
+
+/// The runtime, if it is installed.
+#[derive(Debug, Clone)]
+pub struct Deno {
+    program: Option<Arc<Path>>,
+}
+
+/// What people are told where it is not.
+pub(crate) const NOT_INSTALLED: &str = "Deno, which runs functions, is not installed: run `npm ci` in Plinth's runtime folder, or name \
+     that folder with PLINTH_RUNTIME_DIR";
+
+impl Deno {
+    /// Looks into the folders in which `npm ci` was run.
+    pub fn find(runtime_dirs: &[PathBuf]) -> Self {
+        let program = runtime_dirs
+            .iter()
+            .filter_map(|folder| {
+                Some(
+                    folder
+                        .join("node_modules/@deno")
+                        .join(package()?)
+                        .join("deno"),
+                )
+            })
+            .find_map(|program| {
+                program
+                    .canonicalize()
+                    .ok()
+                    .filter(|program| program.is_file())
+            });
+        Self {
+            program: program.map(Into::into),
+        }
+    }
+
+    /// Whether functions can run at all.
+    pub fn is_installed(&self) -> bool {
+        self.program.is_some()
+    }
+
+    /// The executable.
+    pub fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
+    }
+}
+
+/// The npm package for this kind of machine.
+fn package() -> Option<&'static str> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Some("linux-x64-glibc"),
+        ("linux", "aarch64") => Some("linux-arm64-glibc"),
+        ("macos", "x86_64") => Some("darwin-x64"),
+        ("macos", "aarch64") => Some("darwin-arm64"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_first_folder_that_has_the_package_counts() {
+        let (empty, full) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let Some(package) = package() else {
+            return;
+        };
+        let folder = full.path().join("node_modules/@deno").join(package);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("deno"), "").unwrap();
+        let dirs = [empty.path().to_owned(), full.path().to_owned()];
+
+        let found = Deno::find(&dirs);
+
+        let expected = folder.join("deno").canonicalize().unwrap();
+        assert_eq!(found.program(), Some(&*expected));
+        assert!(!Deno::find(&dirs[..1]).is_installed());
+    }
+}

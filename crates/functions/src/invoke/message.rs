@@ -1,0 +1,136 @@
+//! Heads of requests and answers: what belongs to one connection alone stays there.
+
+use axum::{body::Body, extract::Request};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Uri, Version,
+    header::{
+        CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
+        TRANSFER_ENCODING, UPGRADE,
+    },
+};
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+/// Set by nobody but us, and by us nowhere yet.
+const OWN_KEY: HeaderName = HeaderName::from_static("sb-api-key");
+
+/// The request as the worker gets it.
+pub(super) fn outgoing(request: Request, is_upgrade: bool) -> http::Request<Body> {
+    let (mut parts, body) = request.into_parts();
+    let target = parts
+        .uri
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
+    let uri: Uri = target.parse().unwrap_or_default();
+    let protocol = parts.headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
+    drop_hops(&mut parts.headers);
+    for name in [EXPECT, OWN_KEY] {
+        parts.headers.remove(name);
+    }
+    if let Some(protocol) = protocol {
+        parts.headers.insert(UPGRADE, protocol);
+        parts
+            .headers
+            .insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    // HTTP/2 has none, and a proxy in front may have sent its own.
+    if let Some(host) = parts.headers.get(FORWARDED_HOST).cloned() {
+        parts.headers.insert(HOST, host);
+    } else if let Some(host) = parts.uri.authority()
+        && let Ok(host) = HeaderValue::from_str(host.as_str())
+    {
+        parts.headers.insert(HOST, host);
+    }
+    let mut out = http::Request::new(body);
+    *out.method_mut() = parts.method;
+    *out.uri_mut() = uri;
+    *out.version_mut() = Version::HTTP_11;
+    *out.headers_mut() = parts.headers;
+    out
+}
+
+/// Removes what one connection says to its other end.
+pub(super) fn drop_hops(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let always = [
+        CONNECTION,
+        KEEP_ALIVE,
+        PROXY_CONNECTION,
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+    ];
+    for name in always.into_iter().chain(named) {
+        headers.remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(uri: &str, headers: &[(&'static str, &'static str)]) -> Request {
+        let mut request = http::Request::builder().uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn what_belongs_to_the_clients_connection_stays_there() {
+        let request = request(
+            "https://api.example/tasks/7?x=%2F",
+            &[
+                ("connection", "close, x-hop"),
+                ("x-hop", "1"),
+                ("transfer-encoding", "chunked"),
+                ("sb-api-key", "forged"),
+                ("expect", "100-continue"),
+                ("authorization", "Bearer t"),
+                ("apikey", "k"),
+                ("x-forwarded-host", "api.example"),
+            ],
+        );
+
+        let out = outgoing(request, false);
+
+        assert_eq!(out.uri(), "/tasks/7?x=%2F");
+        let mut names: Vec<_> = out.headers().keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            ["apikey", "authorization", "host", "x-forwarded-host"]
+        );
+        assert_eq!(out.headers()[HOST], "api.example");
+    }
+
+    #[test]
+    fn an_upgrade_is_asked_for_anew() {
+        let headers = [
+            ("connection", "keep-alive, Upgrade"),
+            ("upgrade", "websocket"),
+        ];
+
+        let out = outgoing(request("/ws", &headers), true);
+        assert_eq!(
+            (&out.headers()[UPGRADE], &out.headers()[CONNECTION]),
+            (
+                &HeaderValue::from_static("websocket"),
+                &HeaderValue::from_static("upgrade"),
+            )
+        );
+        let out = outgoing(request("/ws", &headers), false);
+        assert!(out.headers().is_empty());
+    }
+}

@@ -1,0 +1,210 @@
+//! Which addresses workers may not reach, as the runtime takes them.
+//!
+//! The runtime knows what is denied, and no exception from it. So exceptions are cut out of what is
+//! denied, by halves.
+
+use std::{fmt, net::IpAddr, str::FromStr};
+
+/// Where nobody but the machine itself and its neighbours should be. The runtime takes an IPv4
+/// address in the dress of IPv6 for what it is, and no ranges of IPv6: of those, only addresses that
+/// are the same everywhere can be denied.
+const PRIVATE: [&str; 14] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "::",
+    "::1",
+    "fd00:ec2::254",
+];
+
+/// An address range, as its first bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Network {
+    /// IPv4 stands in the upper 32 bits.
+    bits: u128,
+    length: u8,
+    is_v4: bool,
+}
+
+/// Everything private but for what is reachable.
+pub(crate) fn denied(reachable: &[Network]) -> Vec<Network> {
+    let private = PRIVATE.iter().filter_map(|text| text.parse().ok());
+    reachable.iter().fold(private.collect(), |denied, hole| {
+        denied
+            .into_iter()
+            .flat_map(|network: Network| network.without(*hole))
+            .collect()
+    })
+}
+
+impl Network {
+    fn contains(self, other: Self) -> bool {
+        let mask = mask(self.length);
+        self.is_v4 == other.is_v4
+            && self.length <= other.length
+            && (self.bits ^ other.bits) & mask == 0
+    }
+
+    /// As the runtime's command line takes it.
+    pub(crate) fn for_runtime(&self) -> Option<String> {
+        match (self.is_v4, self.length) {
+            (true, _) => Some(self.to_string()),
+            (false, 128) => Some(format!("[{self}]")),
+            (false, _) => None,
+        }
+    }
+
+    /// The parts of this one that lie outside of the other.
+    fn without(self, hole: Self) -> Vec<Self> {
+        if hole.contains(self) {
+            return Vec::new();
+        }
+        if !self.contains(hole) {
+            return vec![self];
+        }
+        let length = self.length + 1;
+        let lower = Self { length, ..self };
+        let upper = Self {
+            bits: self.bits | (1 << (128 - u32::from(length))),
+            ..lower
+        };
+        let mut rest = lower.without(hole);
+        rest.extend(upper.without(hole));
+        rest
+    }
+}
+
+fn mask(length: u8) -> u128 {
+    u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0)
+}
+
+impl From<IpAddr> for Network {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self {
+                bits: u128::from(u32::from(address)) << 96,
+                length: 32,
+                is_v4: true,
+            },
+            IpAddr::V6(address) => Self {
+                bits: u128::from(address),
+                length: 128,
+                is_v4: false,
+            },
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length.parse::<u8>().map_err(drop)?)),
+            None => (text, None),
+        };
+        let whole = Self::from(address.parse::<IpAddr>().map_err(drop)?);
+        let length = length.unwrap_or(whole.length);
+        if length > whole.length {
+            return Err(());
+        }
+        Ok(Self {
+            bits: whole.bits & mask(length),
+            length,
+            ..whole
+        })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, longest) = match self.is_v4 {
+            true => {
+                let bits = u32::try_from(self.bits >> 96).unwrap_or_default();
+                (IpAddr::from(bits.to_be_bytes()), 32)
+            }
+            false => (IpAddr::from(self.bits.to_be_bytes()), 128),
+        };
+        match self.length == longest {
+            true => write!(f, "{address}"),
+            false => write!(f, "{address}/{}", self.length),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Network {
+        text.parse().expect("a network")
+    }
+
+    fn is_denied(denied: &[Network], address: &str) -> bool {
+        denied.iter().any(|range| range.contains(network(address)))
+    }
+
+    #[test]
+    fn private_addresses_are_denied_and_public_ones_are_not() {
+        let denied = denied(&[]);
+
+        for address in [
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.100.100.200",
+            "::1",
+            "::",
+            "fd00:ec2::254",
+        ] {
+            assert!(is_denied(&denied, address), "{address}");
+        }
+        for address in ["1.1.1.1", "172.32.0.1", "2606:4700::1111", "8.8.8.8"] {
+            assert!(!is_denied(&denied, address), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_hole_is_exactly_as_large_as_it_is_meant_to_be() {
+        let denied = denied(&[network("127.80.76.73"), network("10.0.0.0/8")]);
+
+        assert!(!is_denied(&denied, "127.80.76.73"));
+        assert!(is_denied(&denied, "127.80.76.72") && is_denied(&denied, "127.80.76.74"));
+        assert!(is_denied(&denied, "127.0.0.1") && is_denied(&denied, "127.255.255.255"));
+        assert!(!is_denied(&denied, "10.9.8.7"));
+    }
+
+    #[test]
+    fn the_runtime_takes_everything_that_is_denied() {
+        let taken: Vec<_> = denied(&[])
+            .iter()
+            .filter_map(Network::for_runtime)
+            .collect();
+
+        assert_eq!(taken.len(), PRIVATE.len());
+        assert!(taken.contains(&"10.0.0.0/8".to_owned()));
+        assert!(taken.contains(&"[::1]".to_owned()));
+    }
+
+    #[test]
+    fn ranges_are_written_as_they_are_read() {
+        for text in ["10.0.0.0/8", "127.0.0.1", "fe80::/10", "::1", "0.0.0.0/0"] {
+            assert_eq!(network(text).to_string(), text);
+        }
+        assert_eq!(network("10.1.2.3/8").to_string(), "10.0.0.0/8");
+        for text in ["", "a", "10.0.0.0/33", "::/129", "10.0.0.0/x"] {
+            assert!(text.parse::<Network>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What is written down about a function (functions contract §12).
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use plinth_log::{Level, LogStore, Record, Source};
+use plinth_project::Project;
+use serde_json::Value;
+
+use crate::catalog::Function;
+
+/// Longest message that is kept.
+pub(crate) const LONGEST_MESSAGE: usize = 10_000;
+
+/// What a function may print in a while.
+const MOST_MESSAGES: u32 = 100;
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Where everything about one version of a function is written.
+pub(crate) struct Journal {
+    logs: LogStore,
+    project: String,
+    function: String,
+    deployment_id: String,
+    version: i32,
+    region: String,
+    /// Whether whoever started Plinth reads along.
+    is_shown: bool,
+    printed: Mutex<Printed>,
+}
+
+struct Printed {
+    since: Instant,
+    count: u32,
+}
+
+impl Journal {
+    pub(crate) fn new(project: &Project, function: &Function, region: &str) -> Self {
+        let id = function
+            .id()
+            .map_or_else(|| function.slug.clone(), |id| id.to_string());
+        Self {
+            logs: project.logs.clone(),
+            project: project.reference().to_string(),
+            function: function.slug.clone(),
+            deployment_id: format!("{}_{id}_{}", project.reference(), function.version()),
+            version: function.version(),
+            region: region.to_owned(),
+            is_shown: function.is_in_folder(),
+            printed: Mutex::new(Printed {
+                since: Instant::now(),
+                count: 0,
+            }),
+        }
+    }
+
+    /// What the function printed.
+    pub(crate) fn print(
+        &self,
+        execution_id: &str,
+        level: &str,
+        text: &str,
+        request_id: Option<&str>,
+    ) {
+        match self.may_print() {
+            Allowed::Yes => {}
+            Allowed::Last => {
+                let notice = "The function prints too much: messages are left out for a while";
+                self.event("Log", Level::Warn, notice, execution_id, &[]);
+                return;
+            }
+            Allowed::No => return,
+        }
+        let (level, name) = match level {
+            "debug" => (Level::Debug, "Debug"),
+            "warning" => (Level::Warn, "Warning"),
+            "error" => (Level::Error, "Error"),
+            _ => (Level::Info, "Info"),
+        };
+        let text: String = text.chars().take(LONGEST_MESSAGE).collect();
+        if self.is_shown {
+            let function = &self.function;
+            match level {
+                Level::Error => tracing::error!("[{function}] {text}"),
+                Level::Warn => tracing::warn!("[{function}] {text}"),
+                _ => tracing::info!("[{function}] {text}"),
+            }
+        }
+        let mut record = self
+            .record("Log", level, &text, execution_id)
+            .field("level", name);
+        if let Some(request_id) = request_id {
+            record = record.request_id(request_id);
+        }
+        self.logs.write(record);
+    }
+
+    /// Something that happened to a worker.
+    pub(crate) fn event(
+        &self,
+        kind: &'static str,
+        level: Level,
+        message: &str,
+        execution_id: &str,
+        details: &[(&'static str, Value)],
+    ) {
+        let record = self.record(kind, level, message, execution_id);
+        let record = details.iter().fold(record, |record, (name, value)| {
+            record.field(*name, value.clone())
+        });
+        if self.is_shown && level >= Level::Warn {
+            tracing::warn!("[{}] {message}", self.function);
+        }
+        self.logs.write(record);
+    }
+
+    fn record(
+        &self,
+        kind: &'static str,
+        level: Level,
+        message: &str,
+        execution_id: &str,
+    ) -> Record {
+        let record = Record::new(Source::Functions, level, message)
+            .project(self.project.as_str())
+            .field("event_type", kind)
+            .field("function", self.function.as_str())
+            .field("deployment_id", self.deployment_id.as_str())
+            .field("version", self.version)
+            .field("region", self.region.as_str());
+        match execution_id.is_empty() {
+            true => record,
+            false => record.field("execution_id", execution_id),
+        }
+    }
+
+    fn may_print(&self) -> Allowed {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if printed.since.elapsed() > WINDOW {
+            *printed = Printed {
+                since: Instant::now(),
+                count: 0,
+            };
+        }
+        printed.count = printed.count.saturating_add(1);
+        match printed.count {
+            count if count <= MOST_MESSAGES => Allowed::Yes,
+            count if count == MOST_MESSAGES + 1 => Allowed::Last,
+            _ => Allowed::No,
+        }
+    }
+}
+
+enum Allowed {
+    Yes,
+    /// From now on nothing, which is worth a word.
+    Last,
+    No,
+}

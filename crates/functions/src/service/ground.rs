@@ -1,0 +1,135 @@
+//! Folders: what all workers stand on, and the code that they run, made ready once.
+
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, chown},
+    path::{Path, PathBuf},
+    sync::PoisonError,
+};
+
+use plinth_project::{BadSource, ProjectRef};
+use uuid::Uuid;
+
+use super::FunctionsService;
+use crate::{
+    catalog::{self, Code, Function, Origin},
+    deno::{self, NOT_INSTALLED},
+    worker::BOOTSTRAP,
+};
+
+/// A socket's path fits into 107 bytes; a worker adds this much.
+const LONGEST_RUN_DIR: usize = 107 - "/0123456789ab/s.sock".len();
+
+/// What all workers stand on.
+pub(super) struct Ground {
+    pub(super) run_dir: PathBuf,
+    pub(super) bootstrap: PathBuf,
+}
+
+impl FunctionsService {
+    /// The folders that workers need, made when the first one does.
+    pub(super) fn ground(&self) -> io::Result<&Ground> {
+        let turn = &self.0.ground_turn;
+        let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ground) = self.0.ground.get() {
+            return Ok(ground);
+        }
+        make_passable(&self.0.parts.home)?;
+        let home = self.0.parts.home.canonicalize()?;
+        let bootstrap = home.join("bootstrap.js");
+        // Another server in the same folder may read it at this moment.
+        let coming = home.join(format!("bootstrap-{}", Uuid::new_v4().simple()));
+        fs::write(&coming, BOOTSTRAP)?;
+        fs::set_permissions(&coming, fs::Permissions::from_mode(0o644))?;
+        fs::rename(&coming, &bootstrap)?;
+        clear_left_behind(&home);
+        let ground = Ground {
+            run_dir: run_dir(&home)?,
+            bootstrap,
+        };
+        Ok(self.0.ground.get_or_init(|| ground))
+    }
+
+    /// Makes a function's code ready, once.
+    pub(crate) async fn make_ready(
+        &self,
+        project: &ProjectRef,
+        function: &Function,
+    ) -> Result<(), BadSource> {
+        let Some(program) = self.0.parts.deno.program() else {
+            return Err(BadSource(NOT_INSTALLED.to_owned()));
+        };
+        let mut is_prepared = function.is_prepared.lock().await;
+        if *is_prepared {
+            return Ok(());
+        }
+        let code = &function.code;
+        self.make_folders(project, code)
+            .map_err(|error| BadSource(format!("no room for the function: {error}")))?;
+        if let (Origin::Deployed(deployed), Some(shelf)) = (&function.origin, self.0.shelf.get()) {
+            let unpacked = catalog::unpack(&**shelf, project, deployed, code).await;
+            unpacked
+                .map_err(|error| BadSource(format!("its sources cannot be unpacked: {error}")))?;
+        }
+        if !code.was_prepared() {
+            deno::prepare(program, code).await?;
+        }
+        if let Origin::Deployed(deployed) = &function.origin {
+            catalog::clear_others(deployed, code);
+        }
+        *is_prepared = true;
+        Ok(())
+    }
+
+    pub(super) fn make_folders(&self, project: &ProjectRef, code: &Code) -> io::Result<()> {
+        make_passable(&self.project_home(project))?;
+        if let Some(above) = code.place.parent() {
+            make_passable(above)?;
+        }
+        for folder in [&code.place, &code.deno_dir] {
+            if !folder.is_dir() {
+                fs::DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(folder)?;
+            }
+            if let Some(account) = code.account {
+                chown(folder, Some(account.0), Some(account.0))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A folder that strangers may pass, and not list.
+fn make_passable(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o711)
+        .create(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o711))
+}
+
+/// A server that was killed leaves the folders of its workers behind; there is one server at a time.
+fn clear_left_behind(home: &Path) {
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("run-") {
+            _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Where workers have their sockets: beside the code, unless that path is too long.
+fn run_dir(home: &Path) -> io::Result<PathBuf> {
+    let name = format!("run-{}", &Uuid::new_v4().simple().to_string()[..8]);
+    let beside = home.join(&name);
+    let folder = match beside.as_os_str().len() <= LONGEST_RUN_DIR {
+        true => beside,
+        false => std::env::temp_dir().join(format!("plinth-functions-{name}")),
+    };
+    make_passable(&folder)?;
+    Ok(folder)
+}

@@ -1,0 +1,88 @@
+//! What the platform asks of the service.
+
+use std::{fs, io, path::Path, time::Duration};
+
+use plinth_project::{BadSource, BoxFuture, FunctionRunner, FunctionSource, Project, ProjectRef};
+use uuid::Uuid;
+
+use super::FunctionsService;
+use crate::{
+    catalog,
+    deno::{self, Account, NOT_INSTALLED},
+};
+
+impl FunctionRunner for FunctionsService {
+    fn prepare<'a>(
+        &'a self,
+        project: &'a Project,
+        source: &'a FunctionSource,
+        folder: &'a Path,
+    ) -> BoxFuture<'a, Result<(), BadSource>> {
+        Box::pin(async move {
+            let Some(program) = self.0.parts.deno.program() else {
+                return Err(BadSource(NOT_INSTALLED.to_owned()));
+            };
+            let home = self.project_home(project.reference());
+            let place = home.join(format!("trial-{}", Uuid::new_v4().simple()));
+            let account = Account::of(project.reference());
+            let code = catalog::deployed_code(source, place.clone(), &home, account);
+            let copied = self
+                .make_folders(project.reference(), &code)
+                .and_then(|()| {
+                    copy_folder(folder, &code.root)?;
+                    account.map_or(Ok(()), |account| account.own(&place))
+                });
+            let outcome = match copied {
+                Ok(()) => deno::prepare(program, &code).await,
+                Err(error) => Err(BadSource(format!("the sources cannot be copied: {error}"))),
+            };
+            _ = fs::remove_dir_all(&place);
+            outcome
+        })
+    }
+
+    fn changed<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let open = {
+                let mut projects = self.projects();
+                let Some(known) = projects.get_mut(project) else {
+                    return;
+                };
+                known.deployed = None;
+                if let Some((made_with, _)) = &mut known.surroundings {
+                    *made_with = None;
+                }
+                known.project.clone()
+            };
+            if let Some(open) = open {
+                self.follow(&open).await;
+            }
+        })
+    }
+
+    fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async move {
+            self.projects().remove(project);
+            self.retire_pools(project, Some(Duration::ZERO));
+            match fs::remove_dir_all(self.project_home(project)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

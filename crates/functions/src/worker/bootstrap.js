@@ -1,0 +1,342 @@
+// Runs inside a worker before the user's code: makes plain Deno look like the edge runtime.
+//
+// The first line on standard input carries everything that the worker is told, secrets among it, so
+// that nothing of it stands in the process's environment. Later lines are questions and orders. What
+// goes out on standard output and begins with the mark is ours; everything else is the user's.
+
+(() => {
+  const stdin = Deno.stdin;
+  const stdout = Deno.stdout;
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  const exit = Deno.exit.bind(Deno);
+  const now = () => performance.now();
+
+  // -- What we are told ---------------------------------------------------------------------------
+
+  let pendingInput = "";
+  const readLineSync = () => {
+    const piece = new Uint8Array(65536);
+    for (;;) {
+      const end = pendingInput.indexOf("\n");
+      if (end >= 0) {
+        const line = pendingInput.slice(0, end);
+        pendingInput = pendingInput.slice(end + 1);
+        return line;
+      }
+      const count = stdin.readSync(piece);
+      if (count === null) exit(1);
+      pendingInput += decoder.decode(piece.subarray(0, count), { stream: true });
+    }
+  };
+
+  const told = JSON.parse(readLineSync());
+  const mark = told.mark;
+  const socket = told.socket;
+
+  const send = (message) => {
+    const bytes = encoder.encode(`${mark}${JSON.stringify(message)}\n`);
+    let sent = 0;
+    while (sent < bytes.length) sent += stdout.writeSync(bytes.subarray(sent));
+  };
+
+  // -- Environment --------------------------------------------------------------------------------
+
+  const context = asyncContext();
+  for (const name of told.hidden) Deno.env.delete(name);
+  for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
+
+  // -- Console: one record per call ---------------------------------------------------------------
+
+  const levels = ["debug", "info", "warning", "error"];
+  const record = (level, text) => {
+    if (text.endsWith("\n")) text = text.slice(0, -1);
+    if (text.length > told.longestMessage) text = text.slice(0, told.longestMessage);
+    send({ log: text, level, request: requestId() });
+  };
+  // Looked up when something is printed, because most requests print nothing.
+  const requestIds = new WeakMap();
+  const requestId = () => {
+    const request = context?.getStore();
+    if (!request) return undefined;
+    if (!requestIds.has(request)) {
+      let id;
+      try {
+        id = request.headers.get("x-request-id") ?? undefined;
+      } catch {
+        // It was answered long ago.
+      }
+      requestIds.set(request, id);
+    }
+    return requestIds.get(request);
+  };
+  const internal = Deno[Deno.internal];
+  if (internal?.Console) {
+    const speaking = new internal.Console((text, level) => record(levels[level] ?? "info", text));
+    for (const name of Object.keys(speaking)) {
+      if (typeof speaking[name] === "function") console[name] = speaking[name];
+    }
+  } else {
+    const say = (level) => (...parts) =>
+      record(level, parts.map((part) => typeof part === "string" ? part : Deno.inspect(part)).join(" "));
+    const named = { debug: "debug", log: "info", info: "info", warn: "warning", error: "error", trace: "error" };
+    for (const [name, level] of Object.entries(named)) console[name] = say(level);
+  }
+
+  function asyncContext() {
+    const hooks = globalThis.process?.getBuiltinModule?.("node:async_hooks");
+    return hooks ? new hooks.AsyncLocalStorage() : null;
+  }
+
+  // -- Work that outlives an answer ---------------------------------------------------------------
+
+  const pending = new Map();
+  const waitUntil = (work) => {
+    const promise = Promise.resolve(work);
+    const entry = Symbol("work");
+    pending.set(entry, now());
+    // What is printed later can still be told apart.
+    requestId();
+    const done = () => {
+      pending.delete(entry);
+      if (pending.size === 0) send({ pending: 0 });
+    };
+    if (pending.size === 1) send({ pending: 1 });
+    promise.then(done, (error) => {
+      record("error", `A promise given to EdgeRuntime.waitUntil was rejected: ${describe(error)}`);
+      done();
+    });
+    return work;
+  };
+  const describe = (error) => (error instanceof Error && error.stack) || Deno.inspect(error);
+  const constant = (object, name, value) =>
+    Object.defineProperty(object, name, { value, writable: false, enumerable: true, configurable: false });
+
+  constant(globalThis, "EdgeRuntime", Object.freeze({ waitUntil }));
+  if (!("window" in globalThis)) globalThis.window = globalThis;
+  // Threads of their own would see plain Deno.
+  delete globalThis.Worker;
+  constant(globalThis, "Supabase", Object.freeze({
+    ai: Object.freeze({
+      Session: class Session {
+        constructor(model) {
+          throw new Error(`Supabase.ai is not available here (asked for ${String(model)})`);
+        }
+      },
+    }),
+  }));
+  for (const name of ["WorkerRequestCancelled", "WorkerAlreadyRetired"]) {
+    Deno.errors[name] ??= { [name]: class extends Error { name = name; } }[name];
+  }
+  Deno.errors.RateLimitError ??= class RateLimitError extends Error {
+    name = "RateLimitError";
+    constructor(message, retryAfterMs) {
+      super(message);
+      this.retryAfterMs = retryAfterMs;
+    }
+  };
+
+  // -- Requests as the outside sees them ----------------------------------------------------------
+
+  const NativeRequest = globalThis.Request;
+  const nativeClone = NativeRequest.prototype.clone;
+  const nativeUrl = Object.getOwnPropertyDescriptor(NativeRequest.prototype, "url").get;
+  const publicUrls = new WeakMap();
+
+  const publicUrl = (request) => {
+    const known = publicUrls.get(request);
+    if (known !== undefined) return known;
+    const scheme = request.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
+    const native = nativeUrl.call(request);
+    const url = native.startsWith("http+unix://") ? `${scheme}://${native.slice(12)}` : native;
+    publicUrls.set(request, url);
+    return url;
+  };
+  const own = {
+    url: { get() { return publicUrl(this); }, enumerable: true, configurable: true },
+    clone: {
+      value() {
+        const copy = nativeClone.call(this);
+        publicUrls.set(copy, publicUrl(this));
+        return Object.defineProperties(copy, own);
+      },
+      enumerable: false, configurable: true, writable: true,
+    },
+  };
+  const dress = (request) => Object.defineProperties(request, own);
+  const isDressed = (value) => value instanceof NativeRequest && Object.hasOwn(value, "url");
+
+  class Request extends NativeRequest {
+    constructor(input, init) {
+      super(input, init);
+      if (isDressed(input)) {
+        publicUrls.set(this, publicUrl(input));
+        dress(this);
+      }
+    }
+    static [Symbol.hasInstance](value) {
+      return NativeRequest[Symbol.hasInstance].call(NativeRequest, value);
+    }
+  }
+  Object.defineProperty(globalThis, "Request", {
+    value: Request, writable: true, enumerable: false, configurable: true,
+  });
+
+  // The runtime reads nothing from a websocket whose request's address was not read before.
+  const nativeUpgrade = Deno.upgradeWebSocket;
+  Deno.upgradeWebSocket = (request, options) => {
+    publicUrl(request);
+    return nativeUpgrade.call(Deno, request, options);
+  };
+
+  // -- Serving: the first server gets the socket --------------------------------------------------
+
+  let isTaken = false;
+  const take = () => {
+    if (isTaken) return false;
+    isTaken = true;
+    // Servers of node:http look for it when they begin to listen.
+    setTimeout(() => Deno.env.delete("DENO_SERVE_ADDRESS"), 0);
+    queueMicrotask(listenToOrders);
+    return true;
+  };
+
+  const clientOf = (request) => {
+    const hostname = request.headers.get("x-forwarded-for")?.split(",")[0].trim() || "127.0.0.1";
+    return { transport: "tcp", hostname, port: 0 };
+  };
+  const wrap = (handler, onError) => {
+    const fail = async (error) => {
+      if (onError) return await onError(error);
+      record("error", describe(error));
+      return new Response("Internal Server Error", { status: 500 });
+    };
+    const checked = (response) => {
+      if (response instanceof Response) return response;
+      throw new TypeError("The handler must return a Response, or a promise of one");
+    };
+    const answer = (request, info) => {
+      try {
+        const given = {
+          completed: info.completed,
+          get remoteAddr() { return clientOf(request); },
+        };
+        const response = handler(dress(request), given);
+        if (response instanceof Response) return response;
+        return Promise.resolve(response).then(checked).catch(fail);
+      } catch (error) {
+        return fail(error);
+      }
+    };
+    if (!context) return answer;
+    return (request, info) => context.run(request, answer, request, info);
+  };
+
+  const nativeServe = Deno.serve;
+  const parked = () => {
+    record("warning", "Only the first server of a function gets requests; this one gets none.");
+    const finished = new Promise(() => {});
+    return {
+      addr: { transport: "tcp", hostname: "0.0.0.0", port: 0 },
+      finished, ref() {}, unref() {}, async shutdown() {}, async [Symbol.asyncDispose]() {},
+    };
+  };
+  Deno.serve = (first, second) => {
+    const options = typeof first === "function" ? (typeof second === "object" && second) || {} : first ?? {};
+    const handler = typeof first === "function" ? first : typeof second === "function" ? second : options.handler;
+    if (typeof handler !== "function") throw new TypeError("A handler function must be provided.");
+    if (!take()) return parked();
+    const { onListen, onError, signal } = options;
+    return nativeServe.call(Deno, {
+      path: socket,
+      signal,
+      onListen: () => onListen?.({ transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 }),
+    }, wrap(handler, onError));
+  };
+
+  const nativeListen = Deno.listen;
+  Deno.listen = () => {
+    if (!take()) throw new Deno.errors.NotSupported("A function listens once; this is its second time.");
+    return nativeListen.call(Deno, { transport: "unix", path: socket });
+  };
+  for (const name of ["listenTls", "listenDatagram"]) {
+    if (!(name in Deno)) continue;
+    Deno[name] = () => {
+      throw new Deno.errors.NotSupported(`Deno.${name} is not available in functions.`);
+    };
+  }
+  const stays = (name) => () => record("warning", `${name} does nothing in functions.`);
+  Deno.exit = stays("Deno.exit");
+  const nativeKill = Deno.kill;
+  const staysAlive = stays("Deno.kill");
+  Deno.kill = (pid, signal) => pid === Deno.pid ? staysAlive() : nativeKill.call(Deno, pid, signal);
+  const node = globalThis.process;
+  if (node) {
+    for (const name of ["exit", "reallyExit", "abort"]) node[name] = stays(`process.${name}`);
+    const nodeKill = node.kill;
+    node.kill = (pid, signal) => pid === Deno.pid ? staysAlive() || true : nodeKill.call(node, pid, signal);
+  }
+
+  // -- Orders -------------------------------------------------------------------------------------
+
+  const announce = (name, detail) => {
+    try {
+      globalThis.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
+    } catch (error) {
+      record("error", describe(error));
+    }
+  };
+  const leave = async () => {
+    while (pending.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    announce("unload");
+    exit(0);
+  };
+  const obey = (order) => {
+    if (order.ping !== undefined) {
+      const oldest = pending.size ? Math.min(...pending.values()) : null;
+      const memory = Deno.memoryUsage();
+      send({
+        pong: order.ping,
+        pending: pending.size,
+        oldest: oldest === null ? 0 : Math.round(now() - oldest),
+        heap: memory.heapUsed,
+        external: memory.external,
+      });
+    }
+    if (order.retire) {
+      announce("beforeunload", { reason: order.retire });
+      announce("drain", { reason: order.retire });
+    }
+    if (order.leave) leave();
+  };
+  async function listenToOrders() {
+    const piece = new Uint8Array(4096);
+    for (;;) {
+      const end = pendingInput.indexOf("\n");
+      if (end >= 0) {
+        const line = pendingInput.slice(0, end);
+        pendingInput = pendingInput.slice(end + 1);
+        obey(JSON.parse(line));
+        continue;
+      }
+      const count = await stdin.read(piece);
+      // Whoever started us is gone.
+      if (count === null) exit(0);
+      pendingInput += decoder.decode(piece.subarray(0, count), { stream: true });
+    }
+  }
+
+  // Servers of node:http take the socket without asking us. The timer keeps nothing alive.
+  const watch = setInterval(() => {
+    if (!isTaken) {
+      try {
+        Deno.statSync(socket);
+      } catch {
+        return;
+      }
+      take();
+    }
+    clearInterval(watch);
+  }, 20);
+  Deno.unrefTimer(watch);
+})();

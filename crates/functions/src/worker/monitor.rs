@@ -1,0 +1,331 @@
+//! Watches one worker from its first request to its end, and keeps it within its limits (functions
+//! contract §9, §14.6). Time is measured here and not in the worker.
+
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    process::ExitStatus,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use plinth_log::Level;
+use serde_json::json;
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::{Child, ChildStdin},
+    sync::{OwnedSemaphorePermit, mpsc, watch},
+};
+
+use super::{
+    Ending, Order, Reason, Worker,
+    console::{Report, Words},
+    folder::WorkerFolder,
+    usage::{self, Usage},
+};
+use crate::{config::Limits, record::Journal};
+
+/// How often a worker that has work is looked at, and one that has none.
+const BUSY: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_secs(1);
+/// How often it is asked whether it listens.
+const PING: Duration = Duration::from_millis(500);
+/// An order that cannot be written is not waited for: the worker may never read again.
+const ORDER_PATIENCE: Duration = Duration::from_millis(200);
+
+/// The one owner of the process.
+pub(super) struct Monitor {
+    pub(super) worker: Arc<Worker>,
+    pub(super) child: Child,
+    pub(super) stdin: ChildStdin,
+    pub(super) folder: WorkerFolder,
+    pub(super) words: Arc<Words>,
+    pub(super) limits: Limits,
+    pub(super) journal: Arc<Journal>,
+    pub(super) orders: mpsc::UnboundedReceiver<Order>,
+    pub(super) reports: mpsc::UnboundedReceiver<Report>,
+    pub(super) ended: watch::Sender<Option<Ending>>,
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+/// What is known of the worker so far.
+struct Watched {
+    began: Instant,
+    usage: Usage,
+    report: Report,
+    /// The question that waits for its answer: when it was asked, and the processor's time then.
+    asked: Option<(Instant, Duration)>,
+    last_asked: Instant,
+    questions: u64,
+    retiring: Option<Retiring>,
+    killed_for: Option<Reason>,
+}
+
+#[derive(Clone, Copy)]
+struct Retiring {
+    reason: Reason,
+    until: Instant,
+    /// Whether it was told to go, because nothing is open any more.
+    is_leaving: bool,
+}
+
+impl Monitor {
+    pub(super) async fn watch(mut self) {
+        let now = Instant::now();
+        let mut watched = Watched {
+            began: now,
+            usage: Usage::default(),
+            report: Report::default(),
+            asked: None,
+            last_asked: now,
+            questions: 0,
+            retiring: None,
+            killed_for: None,
+        };
+        let status = loop {
+            let is_busy = self.worker.in_flight() > 0
+                || watched.report.pending > 0
+                || watched.retiring.is_some();
+            let pause = if is_busy {
+                BUSY
+            } else {
+                IDLE.min(self.limits.idle)
+            };
+            tokio::select! {
+                status = self.child.wait() => break status,
+                Some(order) = self.orders.recv() => self.obey(order, &mut watched).await,
+                Some(report) = self.reports.recv() => take(report, &mut watched),
+                () = self.worker.woken.notified(), if !is_busy => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+            self.look(&mut watched).await;
+        };
+        self.bury(status.ok(), watched).await;
+    }
+
+    async fn obey(&mut self, order: Order, watched: &mut Watched) {
+        let Order::Retire { reason, within } = order;
+        self.retire(reason, within, watched).await;
+    }
+
+    /// No more requests. A second reason may only hurry it.
+    async fn retire(&mut self, reason: Reason, within: Duration, watched: &mut Watched) {
+        self.worker.is_open.store(false, Ordering::SeqCst);
+        self.worker.close_lines();
+        let until = Instant::now() + within;
+        match &mut watched.retiring {
+            Some(retiring) => retiring.until = retiring.until.min(until),
+            None => {
+                watched.retiring = Some(Retiring {
+                    reason,
+                    until,
+                    is_leaving: false,
+                });
+                self.order(&json!({ "retire": reason.name() })).await;
+            }
+        }
+    }
+
+    async fn order(&mut self, order: &serde_json::Value) {
+        let line = format!("{order}\n");
+        let write = self.stdin.write_all(line.as_bytes());
+        // One that does not read is found by its silence.
+        _ = tokio::time::timeout(ORDER_PATIENCE, write).await;
+    }
+
+    /// Holds what the worker does against its limits.
+    async fn look(&mut self, watched: &mut Watched) {
+        let Some(pid) = self.child.id() else {
+            return;
+        };
+        if let Some(usage) = usage::read(pid) {
+            watched.usage = usage;
+        }
+        let now = Instant::now();
+        let (most, grace) = (self.limits.memory_bytes, self.limits.grace);
+        let used = watched.usage.resident_bytes;
+        if used >= most {
+            return self.kill(Reason::Memory, watched);
+        }
+        if used >= most / 10 * 9 && watched.retiring.is_none() {
+            return self.retire(Reason::Memory, grace, watched).await;
+        }
+        if let Some((asked, cpu_then)) = watched.asked {
+            let burnt = watched.usage.cpu.saturating_sub(cpu_then);
+            let is_silent = now - asked >= Duration::from_secs(1);
+            if is_silent && burnt >= self.limits.cpu {
+                return self.kill(Reason::Cpu, watched);
+            }
+            if is_silent && burnt >= self.limits.cpu / 2 {
+                // Others must not wait for one that does not listen.
+                self.worker.is_open.store(false, Ordering::SeqCst);
+            }
+        }
+        let is_busy = self.worker.in_flight() > 0 || watched.report.pending > 0;
+        if is_busy && watched.asked.is_none() && now - watched.last_asked >= PING {
+            watched.questions += 1;
+            watched.asked = Some((now, watched.usage.cpu));
+            watched.last_asked = now;
+            let number = watched.questions;
+            self.order(&json!({ "ping": number })).await;
+        }
+        let oldest = Duration::from_millis(watched.report.oldest);
+        if watched.report.pending > 0 && oldest >= self.limits.wall_clock {
+            return self.kill(Reason::WallClock, watched);
+        }
+        if let Some(lifetime) = self.limits.worker_lifetime {
+            let age = now - watched.began;
+            if age >= lifetime {
+                return self.kill(Reason::WallClock, watched);
+            }
+            if age >= lifetime / 2 && watched.retiring.is_none() {
+                return self.retire(Reason::WallClock, lifetime / 2, watched).await;
+            }
+        }
+        let idle_for = self
+            .worker
+            .idle_for()
+            .filter(|_| watched.report.pending == 0);
+        if watched.retiring.is_none() && idle_for.is_some_and(|time| time >= self.limits.idle) {
+            return self.retire(Reason::EarlyDrop, grace, watched).await;
+        }
+        self.see_off(watched).await;
+    }
+
+    /// One that retires is told to go when nothing is open any more, and made to when it is time.
+    async fn see_off(&mut self, watched: &mut Watched) {
+        let Some(retiring) = &mut watched.retiring else {
+            // Its answers stopped, and then came again.
+            if !self.worker.is_open() && watched.asked.is_none() && watched.killed_for.is_none() {
+                self.retire(Reason::Cpu, self.limits.grace, watched).await;
+            }
+            return;
+        };
+        if Instant::now() >= retiring.until {
+            let reason = retiring.reason;
+            return self.kill(reason, watched);
+        }
+        if !retiring.is_leaving && self.worker.in_flight() == 0 {
+            retiring.is_leaving = true;
+            self.order(&json!({ "leave": true })).await;
+        }
+    }
+
+    fn kill(&mut self, reason: Reason, watched: &mut Watched) {
+        self.worker.is_open.store(false, Ordering::SeqCst);
+        watched.killed_for.get_or_insert(reason);
+        // It may have gone just now.
+        _ = self.child.start_kill();
+    }
+
+    async fn bury(self, status: Option<ExitStatus>, watched: Watched) {
+        let Self {
+            worker,
+            journal,
+            words,
+            ended,
+            folder,
+            limits,
+            ..
+        } = self;
+        worker.is_open.store(false, Ordering::SeqCst);
+        worker.close_lines();
+        drop(folder);
+        // What it said last is still on its way.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let words = words.text();
+        let ending = ending(status, &watched, &words);
+        let cpu = u64::try_from(watched.usage.cpu.as_millis()).unwrap_or(u64::MAX);
+        let memory = json!({
+            "total": watched.usage.resident_bytes,
+            "heap": watched.report.heap,
+            "external": watched.report.external,
+        });
+        let details = |name, value| {
+            [
+                (name, value),
+                ("cpu_time_used", cpu.into()),
+                ("memory_used", memory.clone()),
+            ]
+        };
+        let kind = match ending {
+            Ending::Left => {
+                let reason = watched.retiring.map_or("EventLoopCompleted", |retiring| {
+                    retiring.reason.record_name()
+                });
+                journal.event(
+                    "Shutdown",
+                    Level::Info,
+                    "shutdown",
+                    &worker.id,
+                    &details("reason", reason.into()),
+                );
+                "left"
+            }
+            Ending::Limit(reason) => {
+                let told = match reason {
+                    Reason::Memory => {
+                        format!("Memory limit of {} MiB exceeded", limits.memory_bytes >> 20)
+                    }
+                    Reason::Cpu => {
+                        format!("CPU time limit of {} s exceeded", limits.cpu.as_secs_f32())
+                    }
+                    Reason::WallClock => "Wall clock time limit reached".to_owned(),
+                    Reason::EarlyDrop | Reason::Termination => "It did not end in time".to_owned(),
+                };
+                let details = details("reason", reason.record_name().into());
+                journal.event("Shutdown", Level::Error, &told, &worker.id, &details);
+                reason.name()
+            }
+            Ending::Crashed { .. } => {
+                let how =
+                    status.map_or_else(|| "it was lost".to_owned(), |status| status.to_string());
+                let told = format!("The function's process ended by itself ({how})");
+                let exception = worker.function.code.explain(&words).into();
+                journal.event(
+                    "UncaughtException",
+                    Level::Error,
+                    &told,
+                    &worker.id,
+                    &details("exception", exception),
+                );
+                "crashed"
+            }
+        };
+        metrics::counter!("plinth_functions_workers_ended_total", "reason" => kind).increment(1);
+        metrics::gauge!("plinth_functions_workers").decrement(1.0);
+        ended.send_replace(Some(ending));
+    }
+}
+
+fn take(report: Report, watched: &mut Watched) {
+    if report.pong.is_some() {
+        watched.asked = None;
+        watched.report = report;
+    } else {
+        watched.report.pending = report.pending;
+        watched.report.oldest = 0;
+    }
+}
+
+fn ending(status: Option<ExitStatus>, watched: &Watched, words: &str) -> Ending {
+    let is_limit = |reason| !matches!(reason, Reason::EarlyDrop | Reason::Termination);
+    if let Some(reason) = watched.killed_for {
+        return match is_limit(reason) {
+            true => Ending::Limit(reason),
+            false => Ending::Left,
+        };
+    }
+    if watched.retiring.is_some_and(|retiring| retiring.is_leaving) {
+        return Ending::Left;
+    }
+    // V8 ends the process itself when its heap is full.
+    let signal = status.and_then(|status| status.signal());
+    let is_trap = matches!(signal, Some(libc::SIGTRAP | libc::SIGABRT | libc::SIGILL))
+        || status.and_then(|status| status.code()) == Some(133);
+    match is_trap || words.contains("out of memory") {
+        true => Ending::Limit(Reason::Memory),
+        false => Ending::Crashed {
+            after: watched.began.elapsed(),
+        },
+    }
+}

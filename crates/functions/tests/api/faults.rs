@@ -1,0 +1,224 @@
+//! Functions that fail, and what their callers are told (functions contract §5, §14.4).
+
+use std::{
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::support::{TestFunctions, Wish};
+
+#[tokio::test]
+async fn a_worker_that_dies_takes_only_its_own_requests_along() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve(async (req) => {
+            const path = new URL(req.url).pathname;
+            if (path.endsWith('/reject')) { Promise.reject(new Error('nobody listens')); await new Promise(() => {}); }
+            if (path.endsWith('/throw')) { setTimeout(() => { throw new Error('later'); }, 1); await new Promise(() => {}); }
+            if (path.endsWith('/wait')) await new Promise(() => {});
+            return new Response('fine');
+        });"#,
+    )
+    .await;
+
+    for path in ["hello/reject", "hello/throw"] {
+        let (status, body) = functions.failure(path).await;
+        assert_eq!(status, 500, "{path}");
+        let message = "Function exited due to an error (please check logs)";
+        assert_eq!(body, json!({ "code": "WORKER_ERROR", "message": message }));
+        assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+    }
+    let records = functions
+        .records_with(|record| record.fields["event_type"] == "UncaughtException")
+        .await;
+    let told = |record: &plinth_log::Record| {
+        record
+            .fields
+            .get("exception")
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    };
+    assert!(
+        records
+            .iter()
+            .any(|record| told(record).contains("nobody listens"))
+    );
+}
+
+#[tokio::test]
+async fn a_worker_that_is_killed_answers_for_its_requests_and_is_replaced() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve(async (req) => {
+            if (req.url.endsWith('/wait')) await new Promise(() => {});
+            return new Response('fine');
+        });"#,
+    )
+    .await;
+    functions.fetch("hello").await;
+
+    let waiting = tokio::spawn(functions.get("hello/wait").send());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for pid in functions.worker_pids() {
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    }
+
+    let cut = waiting.await.unwrap().unwrap();
+    let code = cut.headers()["sb-error-code"].as_bytes();
+    assert_eq!((cut.status().as_u16(), code), (500, &b"WORKER_ERROR"[..]));
+    assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+}
+
+#[tokio::test]
+async fn what_does_not_start_says_why_to_whoever_develops_it() {
+    let functions = TestFunctions::with(
+        &[
+            ("syntax/index.ts", "const fine = 1;\nconst bad = = 2;\n"),
+            (
+                "missing/index.ts",
+                "import '../_shared/nowhere.ts';\nDeno.serve(() => new Response());",
+            ),
+            ("thrower/index.ts", "throw new Error('at the top');"),
+            ("silent/index.ts", "console.log('I serve nothing');"),
+        ],
+        &[],
+    )
+    .await;
+
+    for (path, expected) in [
+        ("syntax", "supabase/functions/syntax/index.ts:2:"),
+        ("missing", "supabase/functions/missing/index.ts:1:"),
+        ("thrower", "at the top"),
+        ("silent", "ended without serving"),
+    ] {
+        let (status, body) = functions.failure(path).await;
+        assert_eq!(
+            (status, &body["code"]),
+            (503, &json!("BOOT_ERROR")),
+            "{path}: {body}"
+        );
+        let message = body["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{path}: {message}");
+        let folder = functions.functions_folder();
+        assert!(!message.contains(&*folder.to_string_lossy()), "{message}");
+    }
+    functions
+        .records_with(|record| record.message.contains("syntax/index.ts:2:"))
+        .await;
+}
+
+#[tokio::test]
+async fn in_production_only_the_log_says_why() {
+    let functions = TestFunctions::start(Wish {
+        files: &[("hello/index.ts", "throw new Error('a secret');")],
+        is_production: true,
+        ..Wish::default()
+    })
+    .await;
+
+    let (status, body) = functions.failure("hello").await;
+
+    let message = "Function failed to start (please check logs)";
+    assert_eq!(
+        (status, body),
+        (503, json!({ "code": "BOOT_ERROR", "message": message }))
+    );
+    let records = functions
+        .records_with(|record| record.message.contains("a secret"))
+        .await;
+    assert!(
+        records
+            .iter()
+            .any(|record| record.fields["event_type"] == "BootFailure")
+    );
+}
+
+#[tokio::test]
+async fn what_never_starts_is_not_tried_for_ever() {
+    let functions = TestFunctions::of("throw new Error('never');").await;
+
+    for _ in 0..3 {
+        assert_eq!(functions.failure("hello").await.0, 503);
+    }
+    let began = Instant::now();
+    let refused = functions.get("hello").send().await.unwrap();
+
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert!(
+        began.elapsed() < Duration::from_millis(500),
+        "answered at once"
+    );
+}
+
+#[tokio::test]
+async fn leaving_by_oneself_is_no_crash() {
+    let functions = TestFunctions::of(
+        r#"
+        import process from 'node:process';
+        Deno.serve(() => {
+          Deno.exit(3);
+          process.exit(4);
+          Deno.kill(Deno.pid, 'SIGKILL');
+          return new Response(`still here, ${typeof Worker} ${window === globalThis}`);
+        });"#,
+    )
+    .await;
+
+    let still_here = (200, "still here, undefined true".to_owned());
+    assert_eq!(functions.fetch("hello").await, still_here);
+    for name in ["Deno.exit", "process.exit", "Deno.kill"] {
+        let told = format!("{name} does nothing in functions.");
+        functions
+            .records_with(|record| record.message == told)
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn no_process_and_no_folder_outlives_the_service() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('fine'));").await;
+    functions.fetch("hello").await;
+
+    functions.service.finish().await;
+
+    assert!(functions.worker_pids().is_empty());
+    let left = std::fs::read_dir(functions.home()).unwrap().flatten();
+    let runs = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-"));
+    assert_eq!(runs.count(), 0);
+}
+
+#[tokio::test]
+async fn a_second_server_gets_no_port() {
+    let functions = TestFunctions::with(
+        &[
+            (
+                "hello/index.ts",
+                r#"
+                Deno.serve(() => new Response('first ' + told));
+                Deno.serve({ port: 39871 }, () => new Response('second'));
+                let told = '';
+                try { Deno.listen({ port: 39872 }); } catch (error) { told = (error as Error).name; }
+                "#,
+            ),
+            (
+                "raw/index.ts",
+                r#"
+                import net from 'node:net';
+                Deno.serve(() => { net.createServer().listen(39873, '0.0.0.0'); return new Response('listening'); });
+                "#,
+            ),
+        ],
+        &[],
+    )
+    .await;
+
+    let first = (200, "first NotSupported".to_owned());
+    assert_eq!(functions.fetch("hello").await, first);
+    functions.fetch("raw").await;
+    for port in [39871, 39872, 39873] {
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "{port}");
+    }
+    assert_eq!(functions.fetch("hello").await, first);
+}

@@ -1,0 +1,133 @@
+//! Functions of a folder, while somebody works on them (functions contract §6, §11).
+
+use std::time::{Duration, Instant};
+
+use crate::support::{PATIENCE, TestFunctions};
+
+/// Asks until the answer is the expected one; every answer on the way must be a good one.
+async fn becomes(functions: &TestFunctions, path: &str, expected: &str) {
+    let began = Instant::now();
+    loop {
+        let (status, text) = functions.fetch(path).await;
+        if text == expected {
+            return;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "{path}: {status} {text}, expected {expected}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_saved_is_served() {
+    let functions = TestFunctions::with(
+        &[
+            ("hello/index.ts", "import { word } from '../_shared/word.ts'; Deno.serve(() => new Response(word + (Deno.env.get('MORE') ?? '')));"),
+            ("other/index.ts", "let count = 0; Deno.serve(() => new Response(String(++count)));"),
+            ("_shared/word.ts", "export const word = 'one';"),
+        ],
+        &[],
+    )
+    .await;
+    functions.watch();
+    becomes(&functions, "hello", "one").await;
+    becomes(&functions, "other", "1").await;
+
+    functions.write("_shared/word.ts", "export const word = 'another one';");
+    becomes(&functions, "hello", "another one").await;
+    functions.write(".env", "MORE=' and more'");
+    becomes(&functions, "hello", "another one and more").await;
+
+    // A change of one function leaves others alone.
+    becomes(&functions, "other", "2").await;
+    functions.write("hello/index.ts", "Deno.serve(() => new Response('new'));");
+    becomes(&functions, "hello", "new").await;
+    becomes(&functions, "other", "3").await;
+
+    functions.write("late/index.ts", "Deno.serve(() => new Response('late'));");
+    becomes(&functions, "late", "late").await;
+    std::fs::remove_dir_all(functions.functions_folder().join("late")).unwrap();
+    let gone = r#"{"code":"NOT_FOUND","message":"Requested function was not found"}"#;
+    becomes(&functions, "late", gone).await;
+}
+
+#[tokio::test]
+async fn a_mistake_shows_at_once_and_its_correction_too() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('good'));").await;
+    functions.watch();
+    becomes(&functions, "hello", "good").await;
+
+    functions.write("hello/index.ts", "Deno.serve(() => new Response('good')");
+    let began = Instant::now();
+    loop {
+        let (status, text) = functions.fetch("hello").await;
+        if status == 503 {
+            assert!(
+                text.contains("supabase/functions/hello/index.ts:1:"),
+                "{text}"
+            );
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{status} {text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    functions.write(
+        "hello/index.ts",
+        "Deno.serve(() => new Response('better'));",
+    );
+    becomes(&functions, "hello", "better").await;
+}
+
+#[tokio::test]
+async fn imports_are_found_as_the_contract_orders_them() {
+    let functions = TestFunctions::with(
+        &[
+            ("config/index.ts", "import { word } from 'shared/word.ts'; import data from './data.json' with { type: 'json' }; Deno.serve(() => new Response(word + data.x));"),
+            ("config/deno.json", r#"{ /* mine */ "imports": { "shared/": "../_shared/" }, }"#),
+            ("config/data.json", r#"{ "x": 1 }"#),
+            ("map/index.ts", "import { word } from 'w'; Deno.serve(() => new Response('map ' + word));"),
+            ("map/import_map.json", r#"{ "imports": { "w": "../_shared/word.ts" } }"#),
+            ("old/index.ts", "import { word } from 'everywhere'; Deno.serve(() => new Response('old ' + word));"),
+            ("import_map.json", r#"{ "imports": { "everywhere": "./_shared/word.ts" } }"#),
+            ("typed/index.ts", "import 'jsr:@supabase/functions-js/edge-runtime.d.ts'; Deno.serve(() => new Response('typed'));"),
+            ("elsewhere/main.js", "export default { fetch: () => new Response('elsewhere') };"),
+            ("static/index.ts", "const text = await Deno.readTextFile(new URL('./page.html', import.meta.url)); Deno.serve(() => new Response(text));"),
+            ("static/page.html", "<p>hello</p>"),
+            ("_shared/word.ts", "export const word: string = 'word';"),
+        ],
+        &[("functions.named.entrypoint", "./functions/elsewhere/main.js")],
+    )
+    .await;
+
+    for (path, expected) in [
+        ("config", "word1"),
+        ("map", "map word"),
+        ("old", "old word"),
+        ("typed", "typed"),
+        ("named", "elsewhere"),
+        ("static", "<p>hello</p>"),
+    ] {
+        assert_eq!(
+            functions.fetch(path).await,
+            (200, expected.to_owned()),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn packages_of_npm_are_fetched_once_and_then_need_no_network() {
+    let functions = TestFunctions::with(
+        &[
+            ("hello/index.ts", "import { createClient } from 'jsr:@supabase/supabase-js@2'; const client = createClient('http://a', 'b'); Deno.serve(() => new Response(typeof client.from));"),
+            ("late/index.ts", "Deno.serve(async () => { try { await import('npm:is-' + 'odd@3.0.1'); return new Response('fetched'); } catch (e) { return new Response('refused'); } });"),
+        ],
+        &[],
+    )
+    .await;
+
+    assert_eq!(functions.fetch("hello").await, (200, "function".to_owned()));
+    assert_eq!(functions.fetch("late").await, (200, "refused".to_owned()));
+}

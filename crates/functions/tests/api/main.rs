@@ -1,0 +1,11 @@
+//! The service with the real Deno, over a real database: functions as users write them.
+
+mod deployed;
+mod faults;
+mod folder;
+mod limits;
+mod refusals;
+mod sandbox;
+mod serving;
+mod streams;
+mod support;

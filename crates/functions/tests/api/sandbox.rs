@@ -1,0 +1,144 @@
+//! What a function cannot reach (functions contract §8.4, §14.7).
+
+use serde_json::Value;
+
+use crate::support::{PATIENCE, TestFunctions};
+
+/// Tries one thing after the other, and tells what became of each.
+async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
+    let code = format!(
+        r#"
+        import net from 'node:net';
+        import fs from 'node:fs';
+        const attempts: Record<string, () => unknown> = {{ {attempts} }};
+        Deno.serve(async () => {{
+          const told: Record<string, string> = {{}};
+          for (const [name, attempt] of Object.entries(attempts)) {{
+            try {{ await attempt(); told[name] = 'done'; }} catch (error) {{ told[name] = (error as Error).name + ': ' + (error as Error).message; }}
+          }}
+          return Response.json(told);
+        }});
+        void net; void fs;"#
+    );
+    functions.write("attempts/index.ts", &code);
+    functions.set(&[("functions.attempts.verify_jwt", "true")]);
+    let answer = functions.get("attempts").send().await;
+    let answer = answer.expect("an answer");
+    answer.json().await.expect("JSON")
+}
+
+#[tokio::test]
+async fn files_processes_and_other_sockets_are_out_of_reach() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
+    functions.fetch("hello").await;
+    let home = functions.home().canonicalize().unwrap();
+    let socket = std::fs::read_dir(&home)
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("run-"))
+        .flat_map(|run| std::fs::read_dir(run.path()).unwrap().flatten())
+        .map(|worker| worker.path().join("s.sock"))
+        .find(|socket| socket.exists())
+        .expect("the other worker's socket");
+
+    let told = attempt(
+        &functions,
+        &format!(
+            r#"
+            passwd: () => Deno.readTextFile('/etc/passwd'),
+            environ: () => Deno.readTextFile('/proc/self/environ'),
+            nodeFs: () => fs.readFileSync('/etc/passwd'),
+            keys: () => Deno.readDir('{home}')[Symbol.asyncIterator]().next(),
+            socket: () => Deno.connect({{ transport: 'unix', path: '{socket}' }}),
+            nodeSocket: () => new Promise((done, fail) => net.connect('{socket}', () => done(1)).on('error', fail)),
+            run: () => new Deno.Command('/usr/bin/id').output(),
+            ffi: () => Deno.dlopen('libc.so.6', {{}}),
+            hostname: () => Deno.hostname(),
+            write: () => Deno.writeTextFile(new URL('./x', import.meta.url), ''),
+            killParent: () => Deno.kill(Deno.ppid, 'SIGTERM'),
+            temporary: async () => {{ const file = await Deno.makeTempFile(); await Deno.writeTextFile(file, 'x'); }},
+            own: () => Deno.readTextFile(new URL('../hello/index.ts', import.meta.url)),
+            "#,
+            home = home.display(),
+            socket = socket.display(),
+        ),
+    )
+    .await;
+
+    for (name, outcome) in told.as_object().unwrap() {
+        let outcome = outcome.as_str().unwrap();
+        match name.as_str() {
+            "temporary" | "own" => assert_eq!(outcome, "done", "{name}"),
+            _ => assert!(outcome.starts_with("NotCapable"), "{name}: {outcome}"),
+        }
+    }
+    assert_eq!(told.as_object().unwrap().len(), 13);
+}
+
+#[tokio::test]
+async fn private_addresses_are_out_of_reach_but_for_plinths_own() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
+    let port = functions.address.port();
+    // Stands for Plinth's inner door, which the test's service does not have.
+    let own = tokio::net::TcpListener::bind(("127.80.76.73", port))
+        .await
+        .unwrap();
+    tokio::spawn(async move { axum::serve(own, axum::Router::new()).await });
+
+    let told = attempt(
+        &functions,
+        &format!(
+            r#"
+            loopback: () => fetch('http://127.0.0.1:{port}/'),
+            name: () => Deno.connect({{ hostname: 'localhost', port: {port} }}),
+            number: () => fetch('http://2130706433:{port}/'),
+            mapped: () => fetch('http://[::ffff:127.0.0.1]:{port}/'),
+            zero: () => fetch('http://0.0.0.0:{port}/'),
+            six: () => fetch('http://[::1]:{port}/'),
+            metadata: () => fetch('http://169.254.169.254/latest/meta-data/'),
+            neighbour: () => fetch('http://10.0.0.1/'),
+            node: () => new Promise((done, fail) => net.connect({port}, '127.0.0.1', () => done(1)).on('error', fail)),
+            own: () => fetch('http://127.80.76.73:{port}/'),
+            "#
+        ),
+    )
+    .await;
+
+    for (name, outcome) in told.as_object().unwrap() {
+        let outcome = outcome.as_str().unwrap();
+        match name.as_str() {
+            "own" => assert_eq!(outcome, "done"),
+            _ => assert!(outcome.starts_with("NotCapable"), "{name}: {outcome}"),
+        }
+    }
+    functions.set(&[("plinth.functions.reachable_networks", "127.0.0.1")]);
+    let began = std::time::Instant::now();
+    let told = loop {
+        let answer = functions.get("attempts").send().await.unwrap();
+        let told: Value = answer.json().await.unwrap();
+        // The worker with the old rules serves until the new one does.
+        if told["loopback"] == "done" {
+            break told;
+        }
+        assert!(began.elapsed() < PATIENCE, "{told}");
+    };
+    assert_eq!(told["node"], "done");
+    assert!(
+        told["neighbour"]
+            .as_str()
+            .unwrap()
+            .starts_with("NotCapable")
+    );
+}
+
+#[tokio::test]
+async fn a_root_plinth_gives_workers_to_somebody_else() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response(String(Deno.uid())));").await;
+
+    let (_, uid) = functions.fetch("hello").await;
+
+    match rustix::process::geteuid().is_root() {
+        true => assert!((61_184..65_520).contains(&uid.parse().unwrap()), "{uid}"),
+        false => assert_eq!(uid, rustix::process::geteuid().as_raw().to_string()),
+    }
+}

@@ -1,0 +1,318 @@
+//! All ways in which functions serve, and what they see of a request.
+
+use serde_json::{Value, json};
+
+use crate::support::{PUBLISHABLE_KEY, TestFunctions, read};
+
+#[tokio::test]
+async fn every_way_to_serve_answers_on_the_workers_socket() {
+    let functions = TestFunctions::with(
+        &[
+            ("plain/index.ts", "Deno.serve(() => new Response('plain'));"),
+            ("options/index.ts", "Deno.serve({ port: 9000, onListen: () => console.log('here') }, () => new Response('options'));"),
+            ("object/index.ts", "Deno.serve({ port: 9000, handler: async () => new Response('object') });"),
+            ("default/index.ts", "export default { fetch: (_req: Request) => new Response('default') };"),
+            ("node/index.ts", "import http from 'node:http'; http.createServer((req, res) => res.end('node ' + req.url)).listen(3000);"),
+            ("old/index.ts", r#"
+                const listener = Deno.listen({ port: 8000 });
+                for await (const conn of listener) (async () => {
+                  for await (const { respondWith } of (Deno as any).serveHttp(conn)) respondWith(new Response('old'));
+                })();
+            "#),
+        ],
+        &[],
+    )
+    .await;
+
+    for (path, expected) in [
+        ("plain", "plain"),
+        ("options", "options"),
+        ("object", "object"),
+        ("default", "default"),
+        ("node/a?b=1", "node /node/a?b=1"),
+        ("old", "old"),
+    ] {
+        assert_eq!(
+            functions.fetch(path).await,
+            (200, expected.to_owned()),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_function_sees_the_request_as_it_was_sent() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve(async (req, info) => Response.json({
+            url: req.url, cloned: req.clone().url, copied: new Request(req.clone()).url, is: req instanceof Request,
+            method: req.method, body: await req.text(), headers: Object.fromEntries(req.headers), remote: info.remoteAddr,
+        }));"#,
+    )
+    .await;
+
+    let request = functions
+        .post("hello/tasks//7/%C3%A4?x=1&y=%2F")
+        .header("x-forwarded-host", "api.example:8443")
+        .header("x-forwarded-proto", "https")
+        .header("x-forwarded-for", "203.0.113.9")
+        .header("x-custom", "kept")
+        .header("sb-api-key", "forged")
+        .body("the body");
+    let seen: Value = request.send().await.unwrap().json().await.unwrap();
+
+    let url = "https://api.example:8443/hello/tasks//7/%C3%A4?x=1&y=%2F";
+    for name in ["url", "cloned", "copied"] {
+        assert_eq!(seen[name], url, "{name}");
+    }
+    assert_eq!(
+        (&seen["is"], &seen["method"], &seen["body"]),
+        (&json!(true), &json!("POST"), &json!("the body"))
+    );
+    assert_eq!(seen["remote"]["hostname"], "203.0.113.9");
+    let headers = seen["headers"].as_object().unwrap();
+    assert_eq!(headers["host"], "api.example:8443");
+    assert_eq!(
+        (&headers["x-custom"], &headers["apikey"]),
+        (&json!("kept"), &json!(PUBLISHABLE_KEY))
+    );
+    assert!(!headers.contains_key("sb-api-key"));
+}
+
+#[tokio::test]
+async fn a_functions_answer_passes_unchanged() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve((req) => {
+            const path = new URL(req.url).pathname;
+            if (path.endsWith('/redirect')) return new Response(null, { status: 302, headers: { location: '/x' } });
+            if (path.endsWith('/nothing')) return new Response(null, { status: 204 });
+            if (path.endsWith('/own')) return new Response('mine', { status: 503, headers: { 'access-control-expose-headers': 'x-a' } });
+            const headers = new Headers({ 'content-type': 'text/html' });
+            headers.append('set-cookie', 'a=1'); headers.append('set-cookie', 'b=2');
+            return new Response('<p>', { headers });
+        });"#,
+    )
+    .await;
+
+    let page = functions.get("hello").send().await.unwrap();
+    let cookies: Vec<_> = page.headers().get_all("set-cookie").iter().collect();
+    assert_eq!(cookies, ["a=1", "b=2"]);
+    assert_eq!(page.headers()["content-type"], "text/html");
+    assert_eq!(page.headers()["x-served-by"], "supabase-edge-runtime");
+    assert_eq!(page.headers()["x-sb-edge-region"], "local");
+    assert!(!page.headers().contains_key("access-control-allow-origin"));
+    let first = page.headers()["x-deno-execution-id"].clone();
+
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
+    let redirect = client
+        .get(functions.url("hello/redirect"))
+        .header("apikey", PUBLISHABLE_KEY)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            redirect.status().as_u16(),
+            redirect.headers()["location"].as_bytes()
+        ),
+        (302, &b"/x"[..])
+    );
+    assert_eq!(
+        redirect.headers()["x-deno-execution-id"],
+        first,
+        "the same worker"
+    );
+    assert_eq!(functions.fetch("hello/nothing").await, (204, String::new()));
+
+    let own = functions.get("hello/own").send().await.unwrap();
+    assert_eq!(own.headers()["sb-error-code"], "EDGE_FUNCTION_ERROR");
+    assert_eq!(
+        own.headers()["access-control-expose-headers"],
+        "x-a, sb-error-code"
+    );
+    assert!(!own.headers().contains_key("x-relay-error"));
+    assert_eq!(read(own).await, (503, "mine".to_owned()));
+}
+
+#[tokio::test]
+async fn a_handler_that_throws_answers_500_and_the_worker_stays() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve((req) => {
+            const path = new URL(req.url).pathname;
+            if (path.endsWith('/throw')) throw new Error('boom');
+            if (path.endsWith('/async')) return Promise.reject(new Error('late boom'));
+            if (path.endsWith('/odd')) return 'no response' as any;
+            return new Response('fine');
+        });"#,
+    )
+    .await;
+    let id = |response: &reqwest::Response| response.headers()["x-deno-execution-id"].clone();
+    let first = id(&functions.get("hello").send().await.unwrap());
+
+    for path in ["hello/throw", "hello/async", "hello/odd"] {
+        let response = functions.get(path).send().await.unwrap();
+        assert_eq!(
+            response.headers()["sb-error-code"],
+            "EDGE_FUNCTION_ERROR",
+            "{path}"
+        );
+        assert_eq!(id(&response), first);
+        assert_eq!(
+            read(response).await,
+            (500, "Internal Server Error".to_owned()),
+            "{path}"
+        );
+    }
+
+    assert_eq!(id(&functions.get("hello").send().await.unwrap()), first);
+}
+
+#[tokio::test]
+async fn a_function_finds_its_environment_and_nothing_of_ours() {
+    let functions = TestFunctions::with(
+        &[
+            ("hello/index.ts", "import p from 'node:process'; Deno.serve(() => Response.json([Deno.env.toObject(), p.env.FROM_FILE]));"),
+            (".env", "FROM_FILE=\"two\\nlines\"\nSUPABASE_URL=forged\nOVER=file\n"),
+        ],
+        &[("config.toml", "[edge_runtime.secrets]\nFROM_CONFIG = \"1\"\nOVER = \"config\"")],
+    )
+    .await;
+    functions.shelf.set_secret("KEPT", "by an operator");
+
+    let seen: Value = functions
+        .get("hello")
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+
+    let environment = seen[0].as_object().unwrap();
+    let value = |name: &str| {
+        environment
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    assert_eq!(
+        value("SUPABASE_URL"),
+        format!("http://127.80.76.73:{}", functions.address.port())
+    );
+    assert_eq!(value("SUPABASE_ANON_KEY"), "the anon key");
+    assert_eq!(value("SUPABASE_SERVICE_ROLE_KEY"), "the service key");
+    assert!(value("SUPABASE_DB_URL").starts_with("postgresql://"));
+    assert_eq!(
+        value("SUPABASE_PUBLISHABLE_KEYS"),
+        format!("{{\"default\":\"{PUBLISHABLE_KEY}\"}}")
+    );
+    assert!(value("SUPABASE_JWKS").starts_with("{\"keys\":"));
+    assert_eq!(value("SUPABASE_FUNCTION_SLUG"), "hello");
+    assert_eq!(value("SB_REGION"), "local");
+    assert_eq!(
+        (value("FROM_FILE"), &seen[1]),
+        ("two\nlines", &json!("two\nlines"))
+    );
+    assert_eq!(
+        (value("FROM_CONFIG"), value("OVER"), value("KEPT")),
+        ("1", "file", "by an operator")
+    );
+    for hidden in [
+        "HOME",
+        "HOSTNAME",
+        "PATH",
+        "PWD",
+        "DENO_DIR",
+        "DENO_SERVE_ADDRESS",
+        "DENO_AUTO_SERVE",
+    ] {
+        assert!(!environment.contains_key(hidden), "{hidden}");
+    }
+}
+
+#[tokio::test]
+async fn work_goes_on_after_the_answer() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", r#"
+            let done = 0;
+            Deno.serve(() => {
+              EdgeRuntime.waitUntil(new Promise((resolve) => setTimeout(() => { done += 1; console.log('background done'); resolve(1); }, 300)));
+              return new Response(String(done));
+            });
+            addEventListener('beforeunload', (event) => console.log('going for', (event as CustomEvent).detail.reason));
+        "#)],
+        &[],
+    )
+    .await;
+    assert_eq!(functions.fetch("hello").await, (200, "0".to_owned()));
+
+    functions.service.finish().await;
+
+    let printed =
+        |text: &'static str| move |record: &plinth_log::Record| record.message.contains(text);
+    functions.records_with(printed("background done")).await;
+    functions
+        .records_with(printed("going for termination"))
+        .await;
+    assert!(functions.worker_pids().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_function_prints_is_recorded_with_its_request() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve(async (req) => {
+            await new Promise((resolve) => setTimeout(resolve, 1));
+            console.warn('careful', { a: 1 });
+            console.log('%s and %d', 'text', 2);
+            EdgeRuntime.waitUntil(new Promise((resolve) => setTimeout(resolve, 200)).then(() => console.log('after')));
+            return new Response('');
+        });"#,
+    )
+    .await;
+
+    functions
+        .get("hello")
+        .header("x-request-id", "request-7")
+        .send()
+        .await
+        .unwrap();
+
+    let records = functions
+        .records_with(|record| record.message == "text and 2")
+        .await;
+    let careful = records
+        .iter()
+        .find(|record| record.message == "careful { a: 1 }")
+        .unwrap();
+    assert_eq!(careful.fields["level"], "Warning");
+    assert_eq!(careful.fields["event_type"], "Log");
+    assert_eq!(careful.fields["function"], "hello");
+    assert_eq!(careful.request_id.as_deref(), Some("request-7"));
+    let records_after = functions
+        .records_with(|record| record.message == "after")
+        .await;
+    let after = records_after
+        .iter()
+        .find(|record| record.message == "after")
+        .unwrap();
+    assert_eq!(after.request_id.as_deref(), Some("request-7"));
+    let records = functions
+        .records_with(|record| record.fields["event_type"] == "Invocation")
+        .await;
+    let call = records
+        .iter()
+        .find(|record| record.fields["event_type"] == "Invocation")
+        .unwrap();
+    assert_eq!(
+        (&call.fields["status"], &call.fields["method"]),
+        (&json!(200), &json!("GET"))
+    );
+    assert_eq!(call.fields["execution_id"], careful.fields["execution_id"]);
+    assert!(
+        records
+            .iter()
+            .any(|record| record.fields["event_type"] == "Boot")
+    );
+}

@@ -1,0 +1,166 @@
+//! Bodies both ways, clients that go away, and websockets (functions contract §8.5, §8.6).
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::support::{PATIENCE, PUBLISHABLE_KEY, TestFunctions, until};
+
+#[tokio::test]
+async fn an_answer_is_passed_on_piece_by_piece() {
+    let functions = TestFunctions::of(
+        r#"
+        const encoder = new TextEncoder();
+        let next = Promise.withResolvers<void>();
+        Deno.serve((req) => {
+          if (req.method === 'POST') { next.resolve(); next = Promise.withResolvers(); return new Response(); }
+          return new Response(new ReadableStream({
+            async start(controller) {
+              for (let i = 0; i < 3; i++) { controller.enqueue(encoder.encode(`data: ${i}\n\n`)); await next.promise; }
+              controller.close();
+            },
+          }), { headers: { 'content-type': 'text/event-stream' } });
+        });"#,
+    )
+    .await;
+
+    let mut events = functions.get("hello").send().await.unwrap();
+
+    for number in 0..3 {
+        // The next piece is only made once this one has arrived.
+        let piece = timeout(PATIENCE, events.chunk()).await.unwrap().unwrap();
+        assert_eq!(
+            piece.as_deref(),
+            Some(format!("data: {number}\n\n").as_bytes())
+        );
+        functions.post("hello").send().await.unwrap();
+    }
+    assert_eq!(events.chunk().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_request_without_a_length_streams_in() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve(async (req) => {
+            let bytes = 0;
+            for await (const piece of req.body!) bytes += piece.length;
+            return new Response(String(bytes));
+        });"#,
+    )
+    .await;
+    let mut stream = TcpStream::connect(functions.address).await.unwrap();
+    let head = format!(
+        "POST /hello HTTP/1.1\r\nhost: x\r\napikey: {PUBLISHABLE_KEY}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+
+    let piece = vec![b'x'; 1 << 20];
+    for _ in 0..50 {
+        stream.write_all(b"100000\r\n").await.unwrap();
+        stream.write_all(&piece).await.unwrap();
+        stream.write_all(b"\r\n").await.unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").await.unwrap();
+
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.contains("52428800"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn a_function_hears_that_its_client_has_gone() {
+    let functions = TestFunctions::of(
+        r#"
+        let aborted = 0;
+        Deno.serve((req) => {
+          if (req.method === 'POST') return new Response(String(aborted));
+          req.signal.addEventListener('abort', () => { aborted += 1; });
+          if (new URL(req.url).pathname.endsWith('/silent')) return new Promise(() => {});
+          return new Response(new ReadableStream({
+            pull: async (controller) => { controller.enqueue(new Uint8Array(65536)); await new Promise((r) => setTimeout(r, 5)); },
+          }));
+        });"#,
+    )
+    .await;
+
+    let mut endless = functions.get("hello").send().await.unwrap();
+    endless.chunk().await.unwrap();
+    drop(endless);
+    let silent = functions
+        .get("hello/silent")
+        .timeout(Duration::from_millis(1500))
+        .send()
+        .await;
+    assert!(silent.unwrap_err().is_timeout());
+
+    let began = std::time::Instant::now();
+    loop {
+        let count = functions
+            .post("hello")
+            .send()
+            .await
+            .unwrap()
+            .text()
+            .await
+            .unwrap();
+        if count == "2" {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "aborted: {count}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(functions.worker_pids().len(), 1, "the worker stays");
+}
+
+#[tokio::test]
+async fn websockets_pass_through_and_keep_their_worker() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", r#"
+            Deno.serve((req) => {
+              if (req.headers.get('upgrade') !== 'websocket') return new Response('no');
+              const { socket, response } = Deno.upgradeWebSocket(req, { protocol: 'chat' });
+              socket.onmessage = (event) => socket.send(`${new URL(req.url).searchParams.get('jwt')}: ${event.data}`);
+              return response;
+            });
+        "#)],
+        &[("functions.hello.verify_jwt", "false"), ("plinth.functions.worker_idle", "200ms")],
+    )
+    .await;
+    let request = http::Request::builder()
+        .uri(format!("ws://{}/hello?jwt=me", functions.address))
+        .header("host", functions.address.to_string())
+        .header("connection", "Upgrade")
+        .header("upgrade", "websocket")
+        .header("sec-websocket-version", "13")
+        .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .header("sec-websocket-protocol", "chat")
+        .body(())
+        .unwrap();
+
+    let (mut socket, answer) = tokio_tungstenite::connect_async(request).await.unwrap();
+    assert_eq!(answer.headers()["sec-websocket-protocol"], "chat");
+    for text in ["one", "two"] {
+        // Longer than a worker without one may live.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        socket.send(Message::text(text)).await.unwrap();
+        let heard = timeout(PATIENCE, socket.next())
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        assert_eq!(heard.to_text().unwrap(), format!("me: {text}"));
+    }
+    socket.close(None).await.unwrap();
+    drop(socket);
+
+    until("the worker to go", || functions.worker_pids().is_empty()).await;
+}
