@@ -47,7 +47,7 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
         }),
       );
       rememberMethod("password");
-      if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword();
+      if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword(answer.user.id);
     },
     onFailure: (failure: Failure, { set }) => {
       if (failure.code === "user_banned") {
