@@ -21,6 +21,7 @@ before(async () => {
   account = await openAccount({
     // With either of the two confirmed by itself, the server says openly that an address is taken.
     "auth.sms.enable_confirmations": true,
+    "auth.email.max_frequency": "1m",
     "auth.minimum_password_length": 8,
     "auth.password_requirements": "letters_digits",
     "plinth.account.title": "Harbour",
@@ -114,6 +115,29 @@ test("an address that is taken looks like any other", async () => {
 
   await heading(page, "Check your mail");
   await says(page, who.email);
+});
+
+test("signing up twice too soon looks the same for a new and a taken address", async () => {
+  const taken = { ...(await account.member()), password: "correct horse 1" };
+  const fresh = ann();
+  const answers = { [taken.email]: [], [fresh.email]: [] };
+  const screens = { [taken.email]: [], [fresh.email]: [] };
+  for (const who of [taken, fresh]) {
+    const page = await account.visit("/sign-up");
+    page.on("response", (response) => {
+      if (/\/auth\/v1\/signup/.test(response.url())) answers[who.email].push(response.status());
+    });
+    for (let time = 0; time < 2; time += 1) {
+      await page.goto(`${account.url}/sign-up`);
+      await fill(page, who);
+      await submit(page);
+      await page.getByRole("button", { name: /^Send a new code in \d+ s$/ }).waitFor();
+      const text = await page.locator("main").innerText();
+      screens[who.email].push(text.replaceAll(who.email, "…").replace(/in \d+ s$/m, "in a while"));
+    }
+  }
+  assert.deepEqual(answers, { [taken.email]: [200, 200], [fresh.email]: [200, 429] });
+  assert.deepEqual(screens[taken.email], screens[fresh.email]);
 });
 
 test("a wrong code and a used link say so", async () => {
