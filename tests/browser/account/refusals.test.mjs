@@ -62,13 +62,23 @@ test("an account that may not be deleted has somebody to ask", async () => {
   assert.equal(await link.getAttribute("href"), "https://harbour.example/help");
 });
 
-for (const name of ["sign in", "sign in with a code"]) {
+for (const name of [
+  "sign in",
+  "sign in with a code",
+  "code after sign-up",
+  "code of a reset",
+  "second step",
+  "change password",
+]) {
   test(`${name}: a suspended account gets a page of its own`, async () => {
     const { page, call, send } = await openForm(account, name);
     await refuse(page, call, "user_banned", { status: 403 });
     await send();
     await banned(page);
     assert.ok(await getsTitle(page, "Error: "));
+    // Another page is another beginning.
+    await page.evaluate(() => history.pushState(null, "", "/signed-out"));
+    await heading(page, "You're signed out");
   });
 }
 
@@ -327,6 +337,9 @@ test("whoever comes back from elsewhere learns why it did not work out", async (
     assert.equal(page.url(), `${account.url}/callback`);
     await page.getByRole("link", { name: "Back to sign-in" }).waitFor();
   }
+  await page.goto("about:blank");
+  await page.goto(`${account.url}/callback?error=x&error_code=provider_disabled&linked=constructor`);
+  await onPage(unfinished, "Signing in with Constructor isn't available.")(page);
   // Whoever made the link may have written its words: none of them are shown.
   const forged = {
     weak_password: "Choose a stronger password.",

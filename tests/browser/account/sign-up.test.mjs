@@ -163,7 +163,10 @@ test("a wrong code and a used link say so", async () => {
 });
 
 test("half a link is no link", async () => {
-  const page = await account.visit("/confirm?type=signup");
+  const page = await account.visit("/confirm?token_hash=abc&type=constructor");
+  await heading(page, "This link is incomplete");
+  await page.goto("about:blank");
+  await page.goto(`${account.url}/confirm?type=signup`);
   await heading(page, "This link is incomplete");
   await look(page, "confirm-malformed");
 });

@@ -17,7 +17,6 @@ import { useAction } from "../../lib/use-action";
 import * as texts from "../../texts";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 import { Expired } from "./confirm";
-import { Banned } from "./sign-in";
 
 /** A code works once, however often the page is drawn. */
 let exchanged: ReturnType<typeof auth.exchangeCodeForSession> | null = null;
@@ -59,7 +58,6 @@ export function Callback() {
 
   if (!failure || isBusy || isBack || session === undefined) return <GuestSkeleton />;
   if (failure.code === "otp_expired") return <Expired type={arrival.type} />;
-  if (failure.code === "user_banned") return <Banned />;
   const isCancelled = failure.code === "access_denied";
   return (
     <GuestPage
