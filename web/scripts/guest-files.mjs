@@ -1,6 +1,7 @@
 // The scripts that a guest loads, by the manifest of a build: the entry and everything that it imports now
 // or later, but what is behind the sign-in.
 
+const entry = "index.html";
 const member = "src/account/member-app.tsx";
 
 export function guestFiles(manifest) {
@@ -13,7 +14,8 @@ export function guestFiles(manifest) {
     const { imports = [], dynamicImports = [] } = manifest[name];
     for (const other of [...imports, ...dynamicImports]) collect(other);
   };
-  for (const name of Object.keys(manifest)) if (manifest[name].isEntry) collect(name);
+  // Other entries, such as the console, are other documents.
+  collect(entry);
   seen.delete(member);
   const files = [...seen].map((name) => manifest[name].file);
   return files.filter((file) => file.endsWith(".js"));

@@ -17,6 +17,7 @@ const manifest = {
     imports: ["index.html", "_cards.js"],
   },
   "_cards.js": { file: "assets/cards.js" },
+  "console.html": { file: "assets/console.js", isEntry: true },
   "style.css": { file: "assets/style.css", isEntry: true },
 };
 

@@ -22,8 +22,6 @@ struct Parts {
     value: Value,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
 struct Fields {
     id: String,
     email: Option<String>,
@@ -33,9 +31,38 @@ struct Fields {
     email_confirmed_at: Option<String>,
     phone_confirmed_at: Option<String>,
     new_email: Option<String>,
-    factors: Option<Vec<Factor>>,
-    identities: Option<Vec<Identity>>,
+    factors: Vec<Factor>,
+    identities: Vec<Identity>,
     created_at: Option<String>,
+}
+
+impl Fields {
+    /// Each member by itself: one of an unexpected type must hide neither the user nor the factors
+    /// that a second step is asked for by.
+    fn read(user: &Value) -> Option<Self> {
+        Some(Self {
+            id: text(user, "id")?,
+            email: text(user, "email"),
+            phone: text(user, "phone"),
+            role: text(user, "role"),
+            is_anonymous: user["is_anonymous"] == true,
+            email_confirmed_at: text(user, "email_confirmed_at"),
+            phone_confirmed_at: text(user, "phone_confirmed_at"),
+            new_email: text(user, "new_email"),
+            factors: objects(user, "factors").map(Factor::read).collect(),
+            identities: objects(user, "identities").map(Identity::read).collect(),
+            created_at: text(user, "created_at"),
+        })
+    }
+}
+
+fn text(object: &Value, name: &str) -> Option<String> {
+    object.get(name)?.as_str().map(str::to_owned)
+}
+
+fn objects<'a>(object: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    let list = object.get(name).and_then(Value::as_array);
+    list.into_iter().flatten().filter(|item| item.is_object())
 }
 
 impl User {
@@ -43,15 +70,7 @@ impl User {
     pub fn from_json(text: &str) -> Option<Self> {
         let json = json::compact(text).ok()?;
         let value: Value = serde_json::from_str(&json).ok()?;
-        if !value.get("id").is_some_and(Value::is_string) {
-            return None;
-        }
-        // A member of an unexpected type must not hide the user.
-        let fields = Fields::deserialize(&value).unwrap_or_else(|_| Fields {
-            id: value["id"].as_str().unwrap_or_default().to_owned(),
-            email: value["email"].as_str().map(str::to_owned),
-            ..Fields::default()
-        });
+        let fields = Fields::read(&value)?;
         Some(Self(Arc::new(Parts {
             json,
             fields,
@@ -133,12 +152,12 @@ impl User {
 
     /// Second factors, verified or not.
     pub fn factors(&self) -> &[Factor] {
-        self.0.fields.factors.as_deref().unwrap_or_default()
+        &self.0.fields.factors
     }
 
     /// The ways in which the user can sign in.
     pub fn identities(&self) -> &[Identity] {
-        self.0.fields.identities.as_deref().unwrap_or_default()
+        &self.0.fields.identities
     }
 
     /// Any member.
@@ -214,6 +233,19 @@ pub struct Factor {
 }
 
 impl Factor {
+    fn read(factor: &Value) -> Self {
+        let required = |name| text(factor, name).unwrap_or_default();
+        Self {
+            id: required("id"),
+            friendly_name: text(factor, "friendly_name"),
+            factor_type: required("factor_type"),
+            status: required("status"),
+            phone: text(factor, "phone"),
+            created_at: text(factor, "created_at"),
+            updated_at: text(factor, "updated_at"),
+        }
+    }
+
     /// Whether the user has shown once that it works.
     pub fn is_verified(&self) -> bool {
         self.status == "verified"
@@ -241,6 +273,21 @@ pub struct Identity {
     pub last_sign_in_at: Option<String>,
 }
 
+impl Identity {
+    fn read(identity: &Value) -> Self {
+        let required = |name| text(identity, name).unwrap_or_default();
+        Self {
+            identity_id: required("identity_id"),
+            id: required("id"),
+            user_id: required("user_id"),
+            provider: required("provider"),
+            identity_data: identity["identity_data"].as_object().cloned(),
+            created_at: text(identity, "created_at"),
+            last_sign_in_at: text(identity, "last_sign_in_at"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +312,28 @@ mod tests {
 
         assert_eq!((user.id(), user.email()), ("u", Some("a@b.c")));
         assert!(user.factors().is_empty());
+    }
+
+    #[test]
+    fn a_member_of_another_type_hides_no_factor_and_no_identity() {
+        for odd in [
+            r#""is_anonymous":null"#,
+            r#""phone":7"#,
+            r#""created_at":{}"#,
+            r#""identities":"none""#,
+        ] {
+            let text = format!(r#"{{"id":"u",{odd},"factors":[{{"status":"verified"}}]}}"#);
+            let user = User::from_json(&text).unwrap();
+            assert!(user.factors().iter().any(Factor::is_verified), "{text}");
+            assert!(!user.is_anonymous());
+        }
+
+        let text = r#"{"id":"u","factors":[null,7,{"id":"f","phone":7,"status":"verified"}],
+            "identities":[{"provider":"github","identity_data":"x"},"email"]}"#;
+        let user = User::from_json(text).unwrap();
+        assert_eq!(user.factors().len(), 1);
+        assert!(user.factors()[0].is_verified());
+        assert_eq!(user.identities()[0].provider, "github");
     }
 
     #[test]

@@ -17,12 +17,19 @@ pub(crate) struct SignInPage {
 
 /// `GET /sign-in`
 pub(crate) async fn page(State(app): State<App>, Query(query): Query<SignInPage>) -> Response {
-    let problem = query
-        .error
-        .as_ref()
-        .map(|code| format!("That did not work ({code})."));
+    let problem = query.error.as_deref().map(problem_of);
     let next = query.next.as_deref().unwrap_or("/private");
     pages::sign_in(&app.settings, next, problem.as_deref())
+}
+
+/// Anybody can write an address: only what looks like a code is shown, and no sentence.
+fn problem_of(code: &str) -> String {
+    let is_code = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    if (1..=64).contains(&code.len()) && code.bytes().all(is_code) {
+        format!("That did not work ({code}).")
+    } else {
+        "That did not work.".to_owned()
+    }
 }
 
 #[derive(Deserialize)]
@@ -70,5 +77,20 @@ pub(crate) async fn with_provider(
     match begun.await {
         Ok(start) => Redirect::to(&start.url).into_response(),
         Err(error) => pages::sign_in(&app.settings, "/private", Some(&error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_told_by_its_code_and_by_no_words_of_the_address() {
+        let check = |code: &str, expected: &str| assert_eq!(problem_of(code), expected);
+
+        check("otp_expired", "That did not work (otp_expired).");
+        for words in ["", "Call +1 555 0100", "<b>", &"a".repeat(65)] {
+            check(words, "That did not work.");
+        }
     }
 }

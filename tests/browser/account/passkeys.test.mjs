@@ -44,6 +44,18 @@ test("a passkey is added, named, used and removed", async () => {
   await says(page, "You have no passkey yet.");
 });
 
+test("where nobody knows whether there are passkeys, the page says so and asks again", async () => {
+  const { page } = await account.enter("/account/sessions");
+  const release = await refuse(page, ["GET", /\/auth\/v1\/settings/], "conflict", { status: 409 });
+  await page.goto(`${account.url}/account/security`);
+  await alerts(page, "The server took too long or had a problem. Please try again.");
+  await says(page, "You have no second step yet.");
+  await release();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await says(page, "You have no passkey yet.");
+  assert.equal(await page.getByRole("alert").count(), 0);
+});
+
 test("without a passkey nothing happens, and the page says so", async () => {
   const page = await account.visit("/sign-in");
   await heading(page, "Sign in");

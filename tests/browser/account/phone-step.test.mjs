@@ -129,7 +129,8 @@ test("a set-up that was left is finished later", async () => {
 test("signing in sends a code at once, and another not before its time", async () => {
   const { page, number } = await askedForPhone();
   assert.equal(sms.to(number).length, 2);
-  await says(page, `Sent to ${number}.`);
+  await says(page, `Sent to the number ending in ${number.slice(-2)}.`);
+  assert.ok(!(await page.content()).includes(number), "nothing of the account is shown before this step");
   assert.ok(await waiting(page).isDisabled());
   await says(page, "You can ask again in 60 seconds.");
   await look(page, "mfa-phone");
@@ -211,7 +212,10 @@ test("who has both is asked for the one used last, and may take the other", asyn
   await signIn(other, who);
   await field(other, inMessage).waitFor();
   await other.getByRole("button", { name: "Try another way" }).click();
-  await other.getByRole("button", { name: /^Text message/ }).waitFor();
+  await other
+    .getByRole("button", { name: `Text message the number ending in ${number.slice(-2)}` })
+    .waitFor();
+  assert.ok(!(await other.content()).includes(number));
   await look(other, "mfa-choice");
   await other.getByRole("button", { name: /^Authenticator app/ }).click();
   await field(other, "Code from your authenticator app").fill(codeOf(who.secret));

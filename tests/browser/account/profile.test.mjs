@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
-import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { alerts, field, heading, look, openAccount, says, signIn, soon } from "../support/account.mjs";
 import { inField, intercept } from "../support/refusals.mjs";
 
 let account;
@@ -36,6 +36,47 @@ test("a name is saved, and what is not saved is not lost unasked", async () => {
   await page.reload();
   await page.getByText("Ann Lee", { exact: true }).waitFor();
   assert.ok(await page.locator("time").first().getAttribute("datetime"));
+});
+
+test("the button for back asks, too, and leaves everything as it was for whoever stays", async () => {
+  const { page } = await account.enter("/account/sessions");
+  await page.getByRole("link", { name: "Profile" }).click();
+  await field(page, "Name").fill("Ann Lee");
+  await says(page, "You have unsaved changes.");
+  const back = () => page.evaluate(() => history.back());
+  const asked = [];
+  page.once("dialog", (dialog) => {
+    asked.push(dialog.message());
+    return dialog.dismiss();
+  });
+  await back();
+  assert.ok(await soon(() => asked.length === 1));
+  assert.equal(await field(page, "Name").inputValue(), "Ann Lee");
+  assert.equal(page.url(), `${account.url}/account`);
+
+  page.once("dialog", (dialog) => dialog.accept());
+  await back();
+  await heading(page, "Devices");
+});
+
+test("an id is copied over plain HTTP too, and where it cannot be the button says so", async () => {
+  const { page, who } = await account.enter();
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  let copied;
+  await page.exposeFunction("tellCopied", (text) => (copied = text));
+  await page.evaluate(() =>
+    window.addEventListener("copy", (event) =>
+      globalThis.tellCopied(event.clipboardData.getData("text/plain")),
+    ),
+  );
+  const copy = page.getByRole("button", { name: "Copy user ID" });
+  await copy.click();
+  await copy.getByText("Copied").waitFor();
+  assert.ok(await soon(() => copied === who.id));
+  await page.evaluate(() => (document.execCommand = () => false));
+  await copy.click();
+  await copy.getByText("Not copied: select it").waitFor();
+  await page.getByText(who.id).waitFor();
 });
 
 test("a picture that is not there leaves the initials", async () => {

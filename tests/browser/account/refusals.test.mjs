@@ -62,13 +62,23 @@ test("an account that may not be deleted has somebody to ask", async () => {
   assert.equal(await link.getAttribute("href"), "https://harbour.example/help");
 });
 
-for (const name of ["sign in", "sign in with a code"]) {
+for (const name of [
+  "sign in",
+  "sign in with a code",
+  "code after sign-up",
+  "code of a reset",
+  "second step",
+  "change password",
+]) {
   test(`${name}: a suspended account gets a page of its own`, async () => {
     const { page, call, send } = await openForm(account, name);
     await refuse(page, call, "user_banned", { status: 403 });
     await send();
     await banned(page);
     assert.ok(await getsTitle(page, "Error: "));
+    // Another page is another beginning.
+    await page.evaluate(() => history.pushState(null, "", "/signed-out"));
+    await heading(page, "You're signed out");
   });
 }
 
@@ -105,6 +115,22 @@ for (const [name, code] of Object.entries(limits)) {
     assert.equal(await release(), 2);
   });
 }
+
+test("sign up: too many messages look like one that was sent, as does asking for another", async () => {
+  const { page, call, send, leads } = await openForm(account, "sign up");
+  await page.clock.install();
+  const code = "over_email_send_rate_limit";
+  const release = await refuse(page, call, code, { status: 429, headers: { "retry-after": "9" } });
+  await refuse(page, ["POST", /\/auth\/v1\/resend/], code, { status: 429 });
+  await send();
+  await leads(page);
+  await page.getByRole("button", { name: /^Send a new code in (60|[2-5]\d) s$/ }).waitFor();
+  await page.clock.fastForward(60_000);
+  await page.getByRole("button", { name: "Send a new code", exact: true }).click();
+  await says(page, "Sent.");
+  assert.equal(await page.getByRole("alert").count(), 0);
+  assert.equal(await release(), 1);
+});
 
 test("after five wrong codes a new one is offered, and each wrong one is ready to be typed over", async () => {
   const { page, send } = await openForm(account, "sign in with a code");
@@ -310,6 +336,28 @@ test("whoever comes back from elsewhere learns why it did not work out", async (
     await onPage(unfinished, text)(page);
     assert.equal(page.url(), `${account.url}/callback`);
     await page.getByRole("link", { name: "Back to sign-in" }).waitFor();
+  }
+  await page.goto("about:blank");
+  await page.goto(`${account.url}/callback?error=x&error_code=provider_disabled&linked=constructor`);
+  await onPage(unfinished, "Signing in with Constructor isn't available.")(page);
+  // Whoever made the link may have written its words: none of them are shown.
+  const forged = {
+    weak_password: "Choose a stronger password.",
+    mfa_verification_rejected: "This step was refused.",
+    "Call +1 555 0100": "The server took too long or had a problem. Please try again.",
+  };
+  for (const [code, text] of Object.entries(forged)) {
+    for (const start of ["/callback?", "/callback#", "/confirm?", "/confirm#"]) {
+      const said = new URLSearchParams({
+        error: "server_error",
+        error_code: code,
+        error_description: "Call +1 555 0100",
+      });
+      await page.goto("about:blank");
+      await page.goto(`${account.url}${start}${said}`);
+      await onPage(unfinished, text)(page);
+      assert.equal(await page.getByText("555").count(), 0, `${start} ${code}`);
+    }
   }
   await page.goto("about:blank");
   await page.goto(`${account.url}/callback?error=access_denied&error_code=user_banned`);

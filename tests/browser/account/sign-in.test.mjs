@@ -106,6 +106,18 @@ test("nobody is sent elsewhere", async () => {
   }
 });
 
+test("a page that leads to itself leads to the account", async () => {
+  const session = await account.ask("/token?grant_type=password", await account.member());
+  for (const next of ["/sign-in", "/sign-in?next=/sign-in", "/sign-in/"]) {
+    const page = await account.visit(`/sign-in?next=${encodeURIComponent(next)}`);
+    await signIn(page, await account.member());
+    await heading(page, "Profile");
+    await page.context().close();
+  }
+  const page = await account.resume(session, "/sign-in?next=%2Fsign-in");
+  await heading(page, "Profile");
+});
+
 test("a wrong password is cleared and asked for again", async () => {
   const who = await account.member();
   const page = await account.visit("/sign-in");

@@ -21,6 +21,7 @@ before(async () => {
   account = await openAccount({
     // With either of the two confirmed by itself, the server says openly that an address is taken.
     "auth.sms.enable_confirmations": true,
+    "auth.email.max_frequency": "1m",
     "auth.minimum_password_length": 8,
     "auth.password_requirements": "letters_digits",
     "plinth.account.title": "Harbour",
@@ -116,6 +117,29 @@ test("an address that is taken looks like any other", async () => {
   await says(page, who.email);
 });
 
+test("signing up twice too soon looks the same for a new and a taken address", async () => {
+  const taken = { ...(await account.member()), password: "correct horse 1" };
+  const fresh = ann();
+  const answers = { [taken.email]: [], [fresh.email]: [] };
+  const screens = { [taken.email]: [], [fresh.email]: [] };
+  for (const who of [taken, fresh]) {
+    const page = await account.visit("/sign-up");
+    page.on("response", (response) => {
+      if (/\/auth\/v1\/signup/.test(response.url())) answers[who.email].push(response.status());
+    });
+    for (let time = 0; time < 2; time += 1) {
+      await page.goto(`${account.url}/sign-up`);
+      await fill(page, who);
+      await submit(page);
+      await page.getByRole("button", { name: /^Send a new code in \d+ s$/ }).waitFor();
+      const text = await page.locator("main").innerText();
+      screens[who.email].push(text.replaceAll(who.email, "…").replace(/in \d+ s$/m, "in a while"));
+    }
+  }
+  assert.deepEqual(answers, { [taken.email]: [200, 200], [fresh.email]: [200, 429] });
+  assert.deepEqual(screens[taken.email], screens[fresh.email]);
+});
+
 test("a wrong code and a used link say so", async () => {
   const who = ann();
   const page = await account.visit("/sign-up");
@@ -139,7 +163,10 @@ test("a wrong code and a used link say so", async () => {
 });
 
 test("half a link is no link", async () => {
-  const page = await account.visit("/confirm?type=signup");
+  const page = await account.visit("/confirm?token_hash=abc&type=constructor");
+  await heading(page, "This link is incomplete");
+  await page.goto("about:blank");
+  await page.goto(`${account.url}/confirm?type=signup`);
   await heading(page, "This link is incomplete");
   await look(page, "confirm-malformed");
 });

@@ -75,9 +75,6 @@ export const refusals = {
     ["signup_disabled", turnedOff],
     ["email_provider_disabled", turnedOff],
     ["captcha_failed", checkFailed],
-    ["over_email_send_rate_limit", wait(42), { status: 429, headers: { "retry-after": "42" } }],
-    ["over_email_send_rate_limit", wait(17), { status: 429, message: "only after 17 seconds." }],
-    ["over_email_send_rate_limit", wait(60), { status: 429 }],
   ],
   "code after sign-up": [["otp_expired", badCode("Code from the mail"), { status: 403 }]],
   "ask for a code": [
@@ -122,7 +119,9 @@ export const refusals = {
     ["validation_failed", badEmail("New e-mail")],
     ["email_address_not_authorized", noMail("New e-mail")],
     ["user_sso_managed", managed],
+    ["over_email_send_rate_limit", wait(42), { status: 429, headers: { "retry-after": "42" } }],
     ["over_email_send_rate_limit", wait(5), { status: 429, message: "only after 5 seconds." }],
+    ["over_email_send_rate_limit", wait(60), { status: 429 }],
   ],
   "code of a new e-mail": [["otp_expired", badCode("Code from the mail"), { status: 403 }]],
   "change password": [

@@ -80,7 +80,7 @@ export function AccountShell({ children }: { children: ReactNode }) {
       <div className="mx-auto grid w-full max-w-5xl flex-1 content-start gap-6 px-4 py-6 sm:px-6 md:grid-cols-[14rem_1fr] md:gap-12 md:py-10">
         <Navigation />
         <main id="content" tabIndex={-1} className="min-w-0">
-          <PasswordAdvice />
+          {session && <PasswordAdvice userId={session.user.id} />}
           {children}
         </main>
       </div>
@@ -137,8 +137,8 @@ function PageLink({ page, isCurrent }: { page: Page; isCurrent: boolean }) {
   );
 }
 
-function PasswordAdvice() {
-  const [isShown, setShown] = useState(isNewPasswordAdvised);
+function PasswordAdvice({ userId }: { userId: string }) {
+  const [isShown, setShown] = useState(() => isNewPasswordAdvised(userId));
   if (!isShown) return null;
   const hide = () => {
     endAdvice();

@@ -4,6 +4,7 @@ import { Redirect, Route, Router, Switch } from "wouter";
 import { Toaster } from "../components/toast";
 import { settings } from "../lib/settings";
 import { canLeave } from "../lib/unsaved";
+import { UnlessBanned } from "./banned";
 import { FailureBoundary } from "./failure-boundary";
 import { GuestSkeleton } from "./guest-layout";
 import { Callback } from "./routes/callback";
@@ -29,26 +30,28 @@ export function App() {
     >
       <FailureBoundary>
         <Suspense fallback={<GuestSkeleton />}>
-          <Switch>
-            <Route path="/sign-up" component={SignUp} />
-            <Route path="/sign-up/check-email" component={CheckEmail} />
-            <Route path="/confirm" component={Confirm} />
-            <Route path="/callback" component={Callback} />
-            <Route path="/sign-in" component={SignIn} />
-            <Route path="/sign-in/code" component={SignInCode} />
-            <Route path="/sign-in/sso" component={Sso} />
-            <Route path="/sign-in/mfa" component={Mfa} />
-            <Route path="/forgot-password" component={ForgotPassword} />
-            <Route path="/forgot-password/sent" component={ForgotSent} />
-            <Route path="/reset-password" component={ResetPassword} />
-            <Route path="/signed-out" component={SignedOut} />
-            <Route path="/goodbye" component={Goodbye} />
-            <Route path="/account/*?" component={MemberApp} />
-            <Route path="/">
-              <Redirect to="/account" replace />
-            </Route>
-            <Route component={NotFound} />
-          </Switch>
+          <UnlessBanned>
+            <Switch>
+              <Route path="/sign-up" component={SignUp} />
+              <Route path="/sign-up/check-email" component={CheckEmail} />
+              <Route path="/confirm" component={Confirm} />
+              <Route path="/callback" component={Callback} />
+              <Route path="/sign-in" component={SignIn} />
+              <Route path="/sign-in/code" component={SignInCode} />
+              <Route path="/sign-in/sso" component={Sso} />
+              <Route path="/sign-in/mfa" component={Mfa} />
+              <Route path="/forgot-password" component={ForgotPassword} />
+              <Route path="/forgot-password/sent" component={ForgotSent} />
+              <Route path="/reset-password" component={ResetPassword} />
+              <Route path="/signed-out" component={SignedOut} />
+              <Route path="/goodbye" component={Goodbye} />
+              <Route path="/account/*?" component={MemberApp} />
+              <Route path="/">
+                <Redirect to="/account" replace />
+              </Route>
+              <Route component={NotFound} />
+            </Switch>
+          </UnlessBanned>
         </Suspense>
       </FailureBoundary>
       <Toaster />

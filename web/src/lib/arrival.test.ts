@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { readArrival, takeArrival, withoutSecrets } from "./arrival";
+import { codeOf, readArrival, takeArrival, withoutSecrets } from "./arrival";
 
 const read = (url: string) => readArrival(new URL(url, "https://app.test"));
 
@@ -16,7 +16,20 @@ test("a link of a mail brings its hash and its kind", () => {
 
 test("errors are read from both parts, and the query wins", () => {
   const { error } = read("/callback?error_code=bad_oauth_state#error=server_error&error_code=x&sb=");
-  expect(error).toEqual({ error: "server_error", code: "bad_oauth_state", description: "" });
+  expect(error).toEqual({ error: "server_error", code: "bad_oauth_state" });
+});
+
+test("of an error in an address only a code is believed", () => {
+  const code = (query: string) => codeOf(read(`/callback?${query}`).error!);
+  expect(code("error=server_error&error_code=bad_oauth_state")).toBe("bad_oauth_state");
+  expect(code("error=temporarily_unavailable&error_code=400")).toBe("temporarily_unavailable");
+  expect(code("error=access_denied")).toBe("access_denied");
+  expect(code("error=access_denied&error_code=bad_oauth_callback")).toBe("access_denied");
+  expect(code("error=access_denied&error_code=otp_expired")).toBe("otp_expired");
+  for (const words of ["Call +1 555 0100", "", "a".repeat(65), "Constructor"]) {
+    expect(code(`error=${encodeURIComponent(words)}`)).toBe("unexpected_failure");
+    expect(code(`error=server_error&error_code=${encodeURIComponent(words)}`)).toBe("unexpected_failure");
+  }
 });
 
 test("nothing secret stays in the address", () => {

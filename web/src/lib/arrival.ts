@@ -4,11 +4,13 @@
 // contract U6): they must not stay in the history, in a copied link or in a Referer. That is so on every
 // page, wherever a link was led to; only the pages that expect them make use of them.
 
+export type ArrivalError = { error: string; code: string };
+
 export type Arrival = {
   code: string | null;
   tokenHash: string | null;
   type: string | null;
-  error: { error: string; code: string; description: string } | null;
+  error: ArrivalError | null;
   /** Said after the first of two confirmations. */
   message: string | null;
 };
@@ -46,9 +48,17 @@ export function readArrival(url: URL): Arrival {
         : {
             error: get("error") ?? "unspecified_error",
             code: get("error_code") ?? "unspecified_code",
-            description: get("error_description") ?? "",
           },
   };
+}
+
+/** Anybody can write an address: of an error in it nothing but a code is believed, and its words never. */
+export function codeOf({ error, code }: ArrivalError): string {
+  // A refusal at the provider has no code of ours.
+  const isOwn = code !== "unspecified_code" && !/^\d+$/.test(code);
+  if (error === "access_denied" && (!isOwn || code === "bad_oauth_callback")) return error;
+  const said = isOwn ? code : error;
+  return /^[a-z0-9_]{1,64}$/.test(said) ? said : "unexpected_failure";
 }
 
 /** The address without them. The fragment goes as a whole: tokens of older flows are in it. */

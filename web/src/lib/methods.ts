@@ -37,7 +37,7 @@ const names: Record<string, string> = {
 
 /** A provider's name as people know it. */
 export const providerName = (id: string) =>
-  names[id] ??
+  (Object.hasOwn(names, id) ? names[id] : undefined) ??
   id
     .replace(/^custom:/, "")
     .replace(/(^|[-_])(\w)/g, (_, gap, letter) => (gap ? " " : "") + letter.toUpperCase());

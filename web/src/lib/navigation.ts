@@ -22,7 +22,7 @@ export const nextOf = (search: string) =>
   checkedNext(new URLSearchParams(search).get("next"), window.location.origin);
 
 export function useGo() {
-  const [, navigate] = useLocation();
+  const [here, navigate] = useLocation();
   const search = useSearch();
   return {
     /** To a page of ours, with `next` kept. */
@@ -30,7 +30,10 @@ export function useGo() {
     replace: (path: string, state: Carried = {}) => navigate(path, { state, replace: true }),
     /** To `next`, or to the account. */
     onwards: (state: Carried = {}) => {
-      const next = nextOf(search) ?? `${settings.mount}/account`;
+      const asked = nextOf(search);
+      // A page that leads to itself would never be left.
+      const isHere = asked !== null && pathOf(belowMount(asked, settings.mount)) === here;
+      const next = asked === null || isHere ? `${settings.mount}/account` : asked;
       const own = belowMount(next, settings.mount);
       // Addresses that are not ours belong to the application, which is another document.
       if (own !== null && isOurs(own)) navigate(own, { state, replace: true });
@@ -38,5 +41,7 @@ export function useGo() {
     },
   };
 }
+
+const pathOf = (address: string | null) => address?.replace(/\/*([?#].*)?$/s, "");
 
 const isOurs = (path: string) => /^\/(account|sign-in|sign-up|reset-password)([/?#]|$)/.test(path);

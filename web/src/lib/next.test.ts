@@ -28,6 +28,8 @@ describe("checkedNext", () => {
     "/\t/evil.test",
     "/a\u0000",
     "/a\u007f",
+    "/a\u0080",
+    "/a\u009f",
     `/${"a".repeat(2048)}`,
   ])("refuses %j", (next) => {
     expect(checkedNext(next, origin)).toBeNull();

@@ -3,7 +3,7 @@
 const longest = 2048;
 // Control characters never belong into a path, and browsers take a backslash for a slash.
 // oxlint-disable-next-line no-control-regex
-const forbidden = /[\u0000-\u001f\u007f\\]/;
+const forbidden = /[\u0000-\u001f\u007f-\u009f\\]/;
 
 /** `next` if it leads nowhere else, otherwise nothing. */
 export function checkedNext(next: string | null | undefined, origin: string): string | null {

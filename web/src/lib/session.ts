@@ -4,6 +4,7 @@ import type { Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
 
 import { auth } from "./auth-client";
+import { endAdvice } from "./weak-password";
 
 /** `undefined` until it is known, then a session or `null`. */
 let current: Session | null | undefined;
@@ -14,7 +15,10 @@ auth.onAuthStateChange((event, session) => {
   current = session;
   lastEvent = event;
   if (event === "PASSWORD_RECOVERY" && session && isUsingReset) startRecovery(session.user.id);
-  if (event === "SIGNED_OUT") endRecovery();
+  if (event === "SIGNED_OUT") {
+    endRecovery();
+    endAdvice();
+  }
   for (const listener of listeners) listener();
 });
 

@@ -2,6 +2,7 @@
 
 import { useRef, useState } from "react";
 
+import { useBanned } from "./banned";
 import { type Failure, toFailure } from "./failure";
 import { endIfSignedOut } from "./sign-out";
 
@@ -9,6 +10,7 @@ export function useAction<A extends unknown[]>(action: (...args: A) => Promise<v
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const isRunning = useRef(false);
+  const isBanned = useBanned();
 
   const run = async (...args: A) => {
     if (isRunning.current) return;
@@ -19,6 +21,7 @@ export function useAction<A extends unknown[]>(action: (...args: A) => Promise<v
       await action(...args);
     } catch (error) {
       const caught = toFailure(error);
+      isBanned(caught);
       endIfSignedOut(caught);
       setFailure(caught);
     } finally {

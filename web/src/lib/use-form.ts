@@ -2,6 +2,7 @@
 
 import { type FormEvent, useRef, useState } from "react";
 
+import { useBanned } from "./banned";
 import { errorText, type Screen } from "./error-text";
 import { Failure, toFailure } from "./failure";
 import { endIfSignedOut } from "./sign-out";
@@ -33,6 +34,7 @@ export function useForm<V extends Values>(options: Options<V>) {
   /** Counts failed submissions; the summary takes the focus whenever it changes. */
   const [attempt, setAttempt] = useState(0);
   const isRunning = useRef(false);
+  const isBanned = useBanned();
   const latest = useRef(values);
   const afterShown = useRef<(() => void) | null>(null);
 
@@ -74,6 +76,7 @@ export function useForm<V extends Values>(options: Options<V>) {
     } catch (error) {
       const caught = toFailure(error);
       setFailure(caught);
+      if (isBanned(caught)) return;
       const handled = options.onFailure?.(caught, { set });
       if (handled === true) return;
       afterShown.current = typeof handled === "function" ? handled : null;

@@ -1,7 +1,8 @@
-// Advice after signing in with a password that would not be accepted today (client contract S85).
+// Advice after signing in with a password that would not be accepted today (client contract S85). It is for
+// the one who signed in with it, and for nobody who uses the same tab later.
 
 const key = "plinth-weak-password";
 
-export const adviseNewPassword = () => sessionStorage.setItem(key, "1");
-export const isNewPasswordAdvised = () => sessionStorage.getItem(key) !== null;
+export const adviseNewPassword = (userId: string) => sessionStorage.setItem(key, userId);
+export const isNewPasswordAdvised = (userId: string) => sessionStorage.getItem(key) === userId;
 export const endAdvice = () => sessionStorage.removeItem(key);

@@ -11,6 +11,10 @@ test("too many messages to an address look like one that was sent", async () => 
   }
 });
 
+test("an answer is passed on", async () => {
+  await expect(withoutTelling(Promise.resolve({ session: null }))).resolves.toEqual({ session: null });
+});
+
 test("what else would tell of accounts is named by the page", async () => {
   await expect(withoutTelling(refused("otp_disabled"), ["otp_disabled"])).resolves.toBeUndefined();
   await expect(withoutTelling(refused("otp_disabled"))).rejects.toThrow(Failure);

@@ -5,12 +5,16 @@
 import { isSendLimit } from "./error-text";
 import { toFailure } from "./failure";
 
-/** Waits for a call that sends a message. Failures that tell of accounts are kept; all others are thrown. */
-export async function withoutTelling(sending: Promise<unknown>, alsoKept: readonly string[] = []) {
+/**
+ * Waits for a call that sends a message, and answers with what it answers. Failures that tell of accounts are
+ * kept, and there is no answer then; all others are thrown.
+ */
+export async function withoutTelling<T>(sending: Promise<T>, alsoKept: readonly string[] = []) {
   try {
-    await sending;
+    return await sending;
   } catch (error) {
     const failure = toFailure(error);
     if (!isSendLimit(failure) && !alsoKept.includes(failure.code)) throw failure;
+    return undefined;
   }
 }

@@ -74,6 +74,9 @@ pub enum AuthError {
     /// While the session was being refreshed, the user signed out or another session came (S28).
     #[error("The refreshed session was discarded because the stored session changed meanwhile")]
     RefreshDiscarded,
+    /// Another ceremony with a security key began before this one had ended (S74).
+    #[error("The ceremony was aborted because another one began")]
+    CeremonyAborted,
     /// The password is too easy to guess.
     #[error("{message}")]
     WeakPassword {
@@ -111,7 +114,10 @@ impl AuthError {
     pub fn ends_session(&self) -> bool {
         !self.is_retryable()
             && self.status() != Some(429)
-            && !matches!(self, Self::Store(_) | Self::RefreshDiscarded)
+            && !matches!(
+                self,
+                Self::Store(_) | Self::RefreshDiscarded | Self::CeremonyAborted
+            )
     }
 
     /// Whether a sign-out that failed like this has nothing left to end: the server does not know
@@ -144,7 +150,7 @@ impl AuthError {
             | Self::InvalidJwt(_) => Some(400),
             Self::InvalidTokenResponse | Self::Redirect { .. } | Self::CodeExchange(_) => Some(500),
             Self::RefreshDiscarded => Some(409),
-            Self::Store(_) | Self::Url(_) => None,
+            Self::CeremonyAborted | Self::Store(_) | Self::Url(_) => None,
         }
     }
 

@@ -174,7 +174,8 @@ impl Mfa {
     }
 
     /// Adds a security key in one go. `ceremony` is given the options for the key and gives back
-    /// its answer.
+    /// its answer. One runs at a time: another one drops it, and then this fails with
+    /// [`AuthError::CeremonyAborted`].
     pub async fn register_webauthn<F: Future<Output = Result<Value, AuthError>>>(
         &self,
         friendly_name: &str,
@@ -215,7 +216,7 @@ impl Mfa {
             .as_ref()
             .and_then(|asked| asked.get("credential_options"));
         let options = options.cloned().ok_or(AuthError::InvalidTokenResponse)?;
-        let answer = ceremony(options).await?;
+        let answer = self.auth.engine.ceremony.run(ceremony(options)).await?;
         self.verify_webauthn(factor_id, &challenge.id, kind, answer, rp_id, rp_origins)
             .await
     }

@@ -8,6 +8,7 @@
 mod admin;
 mod api;
 mod body;
+mod ceremony;
 mod claims;
 mod engine;
 mod error;

@@ -69,7 +69,7 @@ impl Rpc {
         // An object in a URL would arrive as text; a body carries it.
         let has_objects = args
             .as_object()
-            .is_some_and(|args| args.values().any(Value::is_object));
+            .is_some_and(|args| args.values().any(holds_object));
         match self.method {
             Method::HEAD if has_objects => query.prefer("return=minimal").json(&args),
             Method::GET | Method::HEAD => {
@@ -99,6 +99,14 @@ impl Rpc {
     /// Calls the function and reads its result as this type.
     pub async fn execute_as<T: DeserializeOwned>(self) -> Result<Response<T>, RestError> {
         self.query().execute_as().await
+    }
+}
+
+/// Whether a value is an object, or a list with one in it.
+fn holds_object(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(holds_object),
+        other => other.is_object(),
     }
 }
 

@@ -738,6 +738,47 @@ async fn s74_a_security_key_is_registered_in_one_go() {
 }
 
 #[tokio::test]
+async fn s74_a_new_ceremony_aborts_the_one_before() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let webauthn = json!({ "type": "request", "credential_options": {} });
+    let challenge = json!({ "id": "c", "type": "webauthn", "webauthn": webauthn });
+    let challenge = Reply::json(200, challenge);
+    bench.server.on(
+        "POST /auth/v1/factors/f/challenge",
+        [challenge.clone(), challenge],
+    );
+    bench
+        .server
+        .on("POST /auth/v1/factors/f/verify", [signed_in()]);
+    let mfa = bench.client().auth().mfa();
+    let (asked, is_asked) = tokio::sync::oneshot::channel();
+
+    let first = mfa.authenticate_webauthn("f", "a.test", &[], async |_| {
+        asked.send(()).unwrap();
+        std::future::pending().await
+    });
+    let second = async {
+        is_asked.await.unwrap();
+        let ceremony = async |_| Ok(json!({ "id": "credential" }));
+        mfa.authenticate_webauthn("f", "a.test", &[], ceremony)
+            .await
+    };
+    let (first, second) = tokio::join!(first, second);
+
+    assert!(
+        matches!(first, Err(AuthError::CeremonyAborted)),
+        "{first:?}"
+    );
+    second.unwrap();
+    let verified = bench.server.routes().into_iter();
+    assert_eq!(
+        verified.filter(|route| route.ends_with("/verify")).count(),
+        1
+    );
+}
+
+#[tokio::test]
 async fn s75_passkeys_are_made_used_renamed_and_removed() {
     let bench = Bench::new();
     bench.store_session(3600).await;

@@ -10,6 +10,7 @@ use http::Method;
 use plinth_client::ManualClock;
 use plinth_session::cookie::CookieOptions;
 use plinth_session::{SessionLayer, SessionRuntime};
+use plinth_testkit::Traces;
 use plinth_token::Algorithm;
 use serde_json::{Value, json};
 
@@ -236,6 +237,7 @@ async fn a27_at_most_64_refreshes_are_under_way() {
 
 #[tokio::test]
 async fn a28_of_two_cookies_with_one_name_the_first_counts_and_the_second_never() {
+    let traces = Traces::listen();
     let app = App::new();
     let good = app
         .browser()
@@ -250,6 +252,14 @@ async fn a28_of_two_cookies_with_one_name_the_first_counts_and_the_second_never(
         ask(&format!("{value}; {KEY}=base64-dG9zc2Vk")).await,
         "signed in"
     );
+    let said = traces.text();
+    assert_eq!(
+        said.matches("session cookies contradict each other")
+            .count(),
+        1,
+        "{said}"
+    );
+    assert!(said.contains(KEY) && !said.contains("dG9zc2Vk"), "{said}");
     assert_eq!(
         ask(&format!("{KEY}=base64-dG9zc2Vk; {value}")).await,
         "anonymous"

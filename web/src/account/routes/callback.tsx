@@ -4,7 +4,7 @@ import { useSearch } from "wouter";
 import { Notice } from "../../components/notice";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
-import { arrival } from "../../lib/arrival";
+import { arrival, codeOf } from "../../lib/arrival";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
@@ -17,7 +17,6 @@ import { useAction } from "../../lib/use-action";
 import * as texts from "../../texts";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 import { Expired } from "./confirm";
-import { Banned } from "./sign-in";
 
 /** A code works once, however often the page is drawn. */
 let exchanged: ReturnType<typeof auth.exchangeCodeForSession> | null = null;
@@ -29,7 +28,7 @@ export function Callback() {
   const session = useSession();
   const linked = new URLSearchParams(search).get("linked");
   const { run, failure, isBusy } = useAction(async () => {
-    if (arrival.error) throw refusal(arrival.error);
+    if (arrival.error) throw new Failure(codeOf(arrival.error), "");
     if (!arrival.code) throw new Failure("bad_oauth_callback", "");
     exchanged ??= auth.exchangeCodeForSession(arrival.code);
     const answer = await done(exchanged);
@@ -59,7 +58,6 @@ export function Callback() {
 
   if (!failure || isBusy || isBack || session === undefined) return <GuestSkeleton />;
   if (failure.code === "otp_expired") return <Expired type={arrival.type} />;
-  if (failure.code === "user_banned") return <Banned />;
   const isCancelled = failure.code === "access_denied";
   return (
     <GuestPage
@@ -73,18 +71,5 @@ export function Callback() {
         {session ? texts.callback.backToAccount : texts.signIn.back}
       </TextLink>
     </GuestPage>
-  );
-}
-
-/** The provider's or the server's error; a refusal at the provider has no code of ours. */
-function refusal({ error, code, description }: NonNullable<typeof arrival.error>) {
-  const isOwn = code !== "unspecified_code" && !/^\d+$/.test(code);
-  return new Failure(
-    error === "access_denied" && (!isOwn || code === "bad_oauth_callback")
-      ? "access_denied"
-      : isOwn
-        ? code
-        : error,
-    description,
   );
 }

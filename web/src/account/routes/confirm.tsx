@@ -23,7 +23,6 @@ import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { GuestPage } from "../guest-layout";
 import { Callback } from "./callback";
-import { Banned } from "./sign-in";
 
 type Words = { title: string; lead: string; button: string };
 
@@ -33,7 +32,8 @@ const kinds: Record<string, Words> = texts.confirm.kinds;
 export function Confirm() {
   if (arrival.code || arrival.error) return <Callback />;
   if (arrival.message) return <HalfDone />;
-  const text = kinds[arrival.type ?? ""];
+  const type = arrival.type ?? "";
+  const text = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   if (!arrival.tokenHash || !text) return <Malformed />;
   return <Ready tokenHash={arrival.tokenHash} type={arrival.type as EmailOtpType} text={text} />;
 }
@@ -57,7 +57,6 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
   });
   if (isHalfDone) return <HalfDone />;
   if (failure?.code === "otp_expired") return <Expired type={type} />;
-  if (failure?.code === "user_banned") return <Banned />;
   return (
     <GuestPage title={text.title} lead={text.lead} hasError={!!failure}>
       {failure && (

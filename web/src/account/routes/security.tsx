@@ -24,11 +24,16 @@ import { AccountPage } from "../account-layout";
 
 export function Security() {
   const user = useQuery(userQuery);
-  const { methods } = useMethods();
+  const { methods, error, retry } = useMethods();
   const guarded = useStepUp();
   return (
-    <AccountPage title={texts.security.title} lead={texts.security.lead} hasError={user.isError}>
+    <AccountPage
+      title={texts.security.title}
+      lead={texts.security.lead}
+      hasError={user.isError || error !== null}
+    >
       <Factors query={user} />
+      {error !== null && <LoadError error={error} onRetry={retry} />}
       {methods?.passkeys_enabled && "PublicKeyCredential" in window && <Passkeys guarded={guarded} />}
     </AccountPage>
   );

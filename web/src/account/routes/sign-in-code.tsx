@@ -10,7 +10,7 @@ import { TextLink } from "../../components/text-link";
 import { CodeForm } from "../../features/code/code-form";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done, toFailure } from "../../lib/failure";
+import { done } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import type { Methods } from "../../lib/methods";
 import { carried, keepHere } from "../../lib/navigation";
@@ -23,7 +23,6 @@ import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
-import { Banned } from "./sign-in";
 
 /** Where nobody signs up by code, the server says these of an address without an account. */
 const noSuchAccount = ["otp_disabled", "signup_disabled", "user_not_found"];
@@ -43,7 +42,6 @@ function Steps({ methods }: { methods: Methods }) {
   const first: Target = phone === undefined ? { email: email ?? "" } : { phone };
   const [target, setTarget] = useState<Target | null>(kind === "sent" ? first : null);
   const [last, setLast] = useState<Target>(first);
-  const [isBanned, setBanned] = useState(false);
   const hasEmail = methods.external["email"] === true && settings.email.magicLink;
   const hasPhone = methods.external["phone"] === true;
 
@@ -55,21 +53,13 @@ function Steps({ methods }: { methods: Methods }) {
     };
     await withoutTelling(done(auth.signInWithOtp({ ...to, options })), noSuchAccount);
   };
-  if (isBanned) return <Banned />;
   if (target) {
     const change = () => {
       keepHere(target);
       setLast(target);
       setTarget(null);
     };
-    return (
-      <CodeStep
-        target={target}
-        onResend={() => send(target)}
-        onChange={change}
-        onBanned={() => setBanned(true)}
-      />
-    );
+    return <CodeStep target={target} onResend={() => send(target)} onChange={change} />;
   }
   return (
     <AddressStep
@@ -135,10 +125,9 @@ type CodeProps = {
   target: Target;
   onResend: () => Promise<void>;
   onChange: () => void;
-  onBanned: () => void;
 };
 
-function CodeStep({ target, onResend, onChange, onBanned }: CodeProps) {
+function CodeStep({ target, onResend, onChange }: CodeProps) {
   const isPhone = "phone" in target;
   const { codeLength: length } = isPhone ? settings.sms : settings.email;
   const address = <strong className="font-medium text-text">{isPhone ? target.phone : target.email}</strong>;
@@ -164,12 +153,7 @@ function CodeStep({ target, onResend, onChange, onBanned }: CodeProps) {
             "phone" in target
               ? { type: "sms" as const, phone: target.phone, token }
               : { type: "email" as const, email: target.email, token };
-          try {
-            await done(auth.verifyOtp(proof));
-          } catch (error) {
-            if (toFailure(error).code === "user_banned") return onBanned();
-            throw error;
-          }
+          await done(auth.verifyOtp(proof));
           rememberMethod("code");
         }}
       />

@@ -7,8 +7,7 @@ import { ProviderButtons } from "../../features/providers/provider-buttons";
 import { PasskeyButton, supportsPasskeys } from "../../features/sign-in/passkey";
 import { PasswordForm } from "../../features/sign-in/password-form";
 import { auth } from "../../lib/auth-client";
-import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
+import { done } from "../../lib/failure";
 import { rememberMethod } from "../../lib/last-method";
 import { enabledProviders, type Methods, scopesFor } from "../../lib/methods";
 import { carried, leavingNow } from "../../lib/navigation";
@@ -30,7 +29,6 @@ export function SignIn() {
 function Page({ methods }: { methods: Methods }) {
   const search = useSearch();
   const [email, setEmail] = useState(carried().email ?? "");
-  const [isBanned, setBanned] = useState(false);
   const providers = enabledProviders(methods);
   const hasPasskeys = methods.passkeys_enabled && supportsPasskeys();
   const hasEmail = methods.external["email"] === true;
@@ -38,7 +36,6 @@ function Page({ methods }: { methods: Methods }) {
   const why = new URLSearchParams(search).get("reason") ?? "";
   const reason = Object.hasOwn(reasons, why) ? reasons[why] : undefined;
   const notice = reason ?? carried().notice;
-  if (isBanned) return <Banned />;
 
   const hasCode = (hasEmail && settings.email.magicLink) || methods.external["phone"] === true;
   const newHere = texts.signIn.newHere((words) => (
@@ -60,7 +57,7 @@ function Page({ methods }: { methods: Methods }) {
           onChoose={(name) => leaveFor(name, search)}
         />
       )}
-      {hasPasskeys && <PasskeyButton onBanned={() => setBanned(true)} />}
+      {hasPasskeys && <PasskeyButton />}
       {(providers.length > 0 || hasPasskeys) && hasEmail && <Divider>{texts.common.or}</Divider>}
       {hasEmail && (
         <PasswordForm
@@ -68,7 +65,6 @@ function Page({ methods }: { methods: Methods }) {
           offersPasskeys={hasPasskeys}
           forgotHref={link("/forgot-password")}
           onEmail={setEmail}
-          onBanned={() => setBanned(true)}
         />
       )}
       {(hasCode || methods.saml_enabled) && (
@@ -100,19 +96,4 @@ export async function leaveFor(provider: string, search: string) {
   const options = { redirectTo, ...scopesFor(provider) };
   await done(auth.signInWithOAuth({ provider: provider as "github", options }));
   await leavingNow();
-}
-
-export function Banned() {
-  return (
-    <GuestPage title={texts.signIn.suspended} hasError>
-      <p>{errorText(new Failure("user_banned", "")).text}</p>
-      {settings.supportUrl && (
-        <p>
-          <a className="font-medium underline underline-offset-4" href={settings.supportUrl}>
-            {texts.common.contactSupport}
-          </a>
-        </p>
-      )}
-    </GuestPage>
-  );
 }

@@ -5,6 +5,7 @@ import { Button } from "../../components/button";
 import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { auth } from "../../lib/auth-client";
+import { useBanned } from "../../lib/banned";
 import { captchaOption } from "../../lib/captcha";
 import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
@@ -39,14 +40,14 @@ async function signIn(
 }
 
 /** A button for passkeys; the browser also offers them in the field of the address. */
-export function PasskeyButton({ onBanned }: { onBanned: () => void }) {
+export function PasskeyButton() {
+  const isBanned = useBanned();
   const begin = useCeremony();
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState<{ tone: "info" | "danger"; text: string } | null>(null);
 
   const fail = (failure: Failure) => {
-    if (failure.code === "user_banned") onBanned();
-    else setSaid({ tone: "danger", text: errorText(failure).text });
+    if (!isBanned(failure)) setSaid({ tone: "danger", text: errorText(failure).text });
   };
 
   // The browser's autofill waits in the background until somebody picks a passkey there.

@@ -21,12 +21,10 @@ type Props = {
   offersPasskeys: boolean;
   forgotHref: string;
   onEmail: (email: string) => void;
-  /** The account exists but may not be used. */
-  onBanned: () => void;
 };
 
 /** E-mail and password. Signing in is noticed by the guard of the page, which leads on. */
-export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBanned }: Props) {
+export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Props) {
   const password = useRef<HTMLInputElement>(null);
   const [unconfirmed, setUnconfirmed] = useState(false);
 
@@ -47,13 +45,9 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail, onBan
         }),
       );
       rememberMethod("password");
-      if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword();
+      if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword(answer.user.id);
     },
     onFailure: (failure: Failure, { set }) => {
-      if (failure.code === "user_banned") {
-        onBanned();
-        return true;
-      }
       if (failure.code === "email_not_confirmed") setUnconfirmed(true);
       if (failure.code === "invalid_credentials") {
         set("password", "");

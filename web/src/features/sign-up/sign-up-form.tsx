@@ -12,6 +12,7 @@ import { rememberMethod } from "../../lib/last-method";
 import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
+import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 
 type Props = {
@@ -58,16 +59,13 @@ export function SignUpForm(props: Props) {
       const data = Object.fromEntries(
         fields.map(({ key }) => [key, values[`profile-${key}`]!.trim()]).filter(([, value]) => value),
       );
-      const { session } = await done(
-        auth.signUp({
-          email: address,
-          password: values["password"]!,
-          options: { ...redirect, data, ...(await captchaOption()) },
-        }),
+      const options = { ...redirect, data, ...(await captchaOption()) };
+      const answer = await withoutTelling(
+        done(auth.signUp({ email: address, password: values["password"]!, options })),
       );
       rememberMethod("password");
       // With a session the guard of the page leads on.
-      if (!session) onSent(address, "signup");
+      if (!answer?.session) onSent(address, "signup");
     },
   });
   const isTaken = form.failure instanceof Failure && /exists$/.test(form.failure.code);

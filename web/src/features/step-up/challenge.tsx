@@ -12,6 +12,7 @@ import { done, Failure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
 import * as texts from "../../texts";
 import { AppCode } from "./app-code";
+import { discreet } from "./discreet";
 import { PhoneCode } from "./phone-code";
 
 type Props = {
@@ -32,7 +33,7 @@ export function Challenge({ onDone }: Props) {
   const [isChoosing, setChoosing] = useState(false);
   const load = useAction(async () => {
     const { all } = await done(auth.mfa.listFactors());
-    const verified = byLastUse(all.filter((factor) => factor.status === "verified"));
+    const verified = byLastUse(all.filter((factor) => factor.status === "verified")).map(discreet);
     setFactors(verified);
     setChosen(verified[0] ?? null);
     if (verified.length === 0) onDone();

@@ -8,6 +8,7 @@ export const common = {
   continue: "Continue",
   contactSupport: "Contact support",
   copied: "Copied",
+  notCopied: "Not copied: select it",
   copy: "Copy",
   loading: "Loading",
   or: "or",

@@ -73,7 +73,7 @@ const codes = {
   mfa_verification_failed: "That code isn't right. Codes change every 30 seconds.",
   mfa_challenge_expired: "Please enter a new code.",
   mfa_ip_address_mismatch: "Your network changed in between. Please start this step again.",
-  mfa_verification_rejected: ({ message }: Facts) => message,
+  mfa_verification_rejected: ({ message }: Facts) => message || "This step was refused.",
   mfa_factor_name_conflict: "You already have a method with this name.",
   mfa_factor_not_found: "That method no longer exists.",
   too_many_enrolled_mfa_factors: "Remove a method before adding another.",

@@ -16,6 +16,7 @@ export const secondStep = {
   phoneForm: "Code of the text message",
   phoneCode: "Code from the text message",
   sentTo: (number: string) => `Sent to ${number}.`,
+  numberEndingIn: (digits: string) => `the number ending in ${digits}`,
 
   keepAtHand: (key: string) => `Keep ${key} at hand, then continue.`,
   yourKey: "your security key",

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
 
 use super::api::AuthApi;
+use super::ceremony::Ceremony;
 use super::jwks::JwksCache;
 use super::pkce::PendingFlows;
 use crate::runtime::Task;
@@ -47,6 +48,7 @@ pub(crate) struct Engine {
     pub(crate) keys: Arc<JwksCache>,
     pub(crate) settings: Settings,
     pub(crate) flows: PendingFlows,
+    pub(super) ceremony: Ceremony,
     hub: hub::Hub,
     started: OnceCell<()>,
     flight: Mutex<refresh::Flight>,
@@ -71,6 +73,7 @@ impl Engine {
             keys,
             flows: PendingFlows::new(settings.store.clone(), &settings.storage_key),
             settings,
+            ceremony: Ceremony::default(),
             hub: hub::Hub::default(),
             started: OnceCell::new(),
             flight: Mutex::default(),

@@ -1,0 +1,33 @@
+//! One ceremony of a security key at a time (client contract S74): people see one question, and it is
+//! the one that was asked last.
+
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::future::{AbortHandle, Abortable};
+
+use super::AuthError;
+
+/// The ceremony that is under way, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct Ceremony(Mutex<Option<AbortHandle>>);
+
+impl Ceremony {
+    /// Runs one in place of the one before, which ends with [`AuthError::CeremonyAborted`].
+    pub(super) async fn run<T>(
+        &self,
+        ceremony: impl Future<Output = Result<T, AuthError>>,
+    ) -> Result<T, AuthError> {
+        let (handle, registration) = AbortHandle::new_pair();
+        let before = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(handle);
+        if let Some(before) = before {
+            before.abort();
+        }
+        let outcome = Abortable::new(ceremony, registration).await;
+        outcome.unwrap_or(Err(AuthError::CeremonyAborted))
+    }
+}

@@ -1,0 +1,36 @@
+import { type ReactNode, useState } from "react";
+import { useLocation } from "wouter";
+
+import { BannedContext } from "../lib/banned";
+import { errorText } from "../lib/error-text";
+import { Failure } from "../lib/failure";
+import { settings } from "../lib/settings";
+import * as texts from "../texts";
+import { GuestPage } from "./guest-layout";
+
+/** The pages, until one of them hears that the account is suspended. Going elsewhere begins anew. */
+export function UnlessBanned({ children }: { children: ReactNode }) {
+  const [location] = useLocation();
+  const [state, setState] = useState({ location, isBanned: false });
+  if (state.location !== location) setState({ location, isBanned: false });
+  return (
+    <BannedContext value={() => setState({ location, isBanned: true })}>
+      {state.isBanned ? <Banned /> : children}
+    </BannedContext>
+  );
+}
+
+function Banned() {
+  return (
+    <GuestPage title={texts.signIn.suspended} hasError>
+      <p>{errorText(new Failure("user_banned", "")).text}</p>
+      {settings.supportUrl && (
+        <p>
+          <a className="font-medium underline underline-offset-4" href={settings.supportUrl}>
+            {texts.common.contactSupport}
+          </a>
+        </p>
+      )}
+    </GuestPage>
+  );
+}
