@@ -41,8 +41,9 @@ fn kill_at_the_end(folder: &Folder, server: Instance<'_>, lock: &str, begin: imp
         }
         server.kill9();
     });
-    // It recovers from the loss before it notices that it is alone.
-    eventually(PATIENCE, "PostgreSQL is gone", || {
+    // It recovers from the loss before it notices that it is alone, and syncs what it recovered:
+    // on a disk that is busy with other things that can take minutes.
+    eventually(3 * PATIENCE, "PostgreSQL is gone", || {
         postgres_processes(&folder.data_dir())
             .is_empty()
             .then_some(())
