@@ -3,8 +3,9 @@
 import { useEffect, useState } from "react";
 
 export function useCountdown(initial = 0) {
-  const [until, setUntil] = useState(() => Date.now() + initial * 1000);
+  // Read once for both: a tick between two readings would make 40 seconds 41.
   const [now, setNow] = useState(Date.now);
+  const [until, setUntil] = useState(now + initial * 1000);
   const left = Math.max(0, Math.ceil((until - now) / 1000));
   const isRunning = left > 0;
 
@@ -18,8 +19,9 @@ export function useCountdown(initial = 0) {
   return {
     left,
     start: (seconds: number) => {
-      setNow(Date.now());
-      setUntil(Date.now() + seconds * 1000);
+      const now = Date.now();
+      setNow(now);
+      setUntil(now + seconds * 1000);
     },
   };
 }
