@@ -19,9 +19,9 @@ export function useCountdown(initial = 0) {
   return {
     left,
     start: (seconds: number) => {
-      const now = Date.now();
-      setNow(now);
-      setUntil(now + seconds * 1000);
+      const begun = Date.now();
+      setNow(begun);
+      setUntil(begun + seconds * 1000);
     },
   };
 }
