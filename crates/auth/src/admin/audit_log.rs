@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     Page,
     page::{pairs, value},
-    selection::substring,
+    search::substring,
     total::Totals,
 };
 use crate::{

@@ -33,7 +33,7 @@ impl ByNumber<'_> {
     /// How many rows there are in all, as was remembered or is counted. Counting shows whether
     /// milestones are right, too.
     pub(super) async fn total(&self, db: &mut impl Queries) -> Result<u64, DbError> {
-        let Selection { aud, filter } = self.selection;
+        let Selection { aud, filter, .. } = self.selection;
         let totals = &self.context.state.user_totals;
         let what = format!("{aud}\n{}", filter.unwrap_or_default());
         if let Some(total) = totals.remembered(&what, self.context.now) {

@@ -36,10 +36,7 @@ pub(crate) async fn list(
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
     let asked = pairs(query.as_deref());
     let order = Order::parse(&asked)?;
-    let selection = Selection {
-        aud: context.audience(),
-        filter: value(&asked, "filter"),
-    };
+    let selection = Selection::new(context.audience(), value(&asked, "filter"));
     let names_page = value(&asked, "page")
         .or(value(&asked, "per_page"))
         .is_some();

@@ -15,6 +15,7 @@ mod one_user;
 mod order;
 mod page;
 mod params;
+mod search;
 mod selection;
 mod total;
 mod update;
