@@ -14,7 +14,12 @@ use time::OffsetDateTime;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Flow, messages::MessageColumns, slot};
+use super::{
+    Flow,
+    messages::MessageColumns,
+    progress::{Progress, RowOf},
+    slot,
+};
 use crate::{
     channel::TOPIC_PREFIX,
     cluster::{LogNews, LogPiece, LogReader, LogWriter},
@@ -96,46 +101,21 @@ fn decode(data: bytes::Bytes) -> Result<Message, DbError> {
     Message::decode(data).map_err(|error| DbError::Lost(error.to_string()))
 }
 
+/// The table of the row that a message is about.
+fn row_of(message: &Message) -> Option<u32> {
+    match message {
+        Message::Insert(insert) => Some(insert.relation),
+        Message::Update(update) => Some(update.relation),
+        Message::Delete(delete) => Some(delete.relation),
+        Message::Begin(_) | Message::Commit(_) | Message::Relation(_) | Message::Other(_) => None,
+    }
+}
+
 /// Hears who listens elsewhere, if anybody can.
 async fn attend(log: &mut Option<LogWriter>) {
     match log {
         Some(log) => log.attend().await,
         None => std::future::pending().await,
-    }
-}
-
-/// What has been read, so that nothing is told twice: a server that was lost begins again with
-/// everything that was not confirmed, and so does a node that takes over from another.
-#[derive(Debug, Default)]
-struct Progress {
-    /// The last transaction that was read to its end, by where its commit stands.
-    whole: Lsn,
-    /// The one that was read in part, and how many of its rows were.
-    part: (Lsn, u64),
-    /// The one that is being read.
-    current: Lsn,
-    rows: u64,
-}
-
-impl Progress {
-    fn begin(&mut self, commit_position: Lsn) {
-        self.current = commit_position;
-        self.rows = 0;
-    }
-
-    /// Counts a row; whether it was read before.
-    fn has_seen_next(&mut self) -> bool {
-        self.rows += 1;
-        let (part, rows) = self.part;
-        if self.current <= self.whole || (self.current == part && self.rows <= rows) {
-            return true;
-        }
-        self.part = (self.current, self.rows);
-        false
-    }
-
-    fn commit(&mut self) {
-        self.whole = self.whole.max(self.current);
     }
 }
 
@@ -385,7 +365,6 @@ impl Task {
         let Some(log) = &mut self.log else {
             return;
         };
-        let of_users = |oid: &u32| matches!(self.tables.get(oid), Some(Described::Users(_)));
         let (is_theirs, ends) = match message {
             Message::Begin(_) => (true, false),
             Message::Commit(_) => (true, true),
@@ -396,9 +375,10 @@ impl Task {
                 }
                 (is_theirs, false)
             }
-            Message::Insert(insert) => (of_users(&insert.relation), false),
-            Message::Update(update) => (of_users(&update.relation), false),
-            Message::Delete(delete) => (of_users(&delete.relation), false),
+            Message::Insert(_) | Message::Update(_) | Message::Delete(_) => {
+                let table = row_of(message).and_then(|table| self.tables.get(&table));
+                (matches!(table, Some(Described::Users(_))), false)
+            }
             Message::Other(_) => (false, false),
         };
         if is_theirs {
@@ -412,13 +392,14 @@ impl Task {
         message: Message,
         size: usize,
     ) -> Result<(), DbError> {
-        match &message {
-            Message::Insert(_) | Message::Update(_) | Message::Delete(_)
-                if self.progress.has_seen_next() =>
-            {
+        if let Some(table) = row_of(&message) {
+            let kind = match self.tables.get(&table) {
+                Some(Described::Messages(_)) => RowOf::Messages,
+                Some(Described::Users(_)) | None => RowOf::Users,
+            };
+            if self.progress.has_seen_next(kind) {
                 return Ok(());
             }
-            _ => {}
         }
         match message {
             Message::Begin(begin) => {
@@ -507,31 +488,5 @@ impl Task {
         let broadcast = Broadcast::User(message.broadcast);
         self.hub
             .broadcast_once(&topic, message.is_private, &broadcast, &message.id);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_that_were_read_before_are_not_told_again() {
-        let mut progress = Progress::default();
-        let mut read = |position, rows: usize, is_whole: bool| {
-            progress.begin(Lsn(position));
-            let seen: Vec<bool> = (0..rows).map(|_| progress.has_seen_next()).collect();
-            if is_whole {
-                progress.commit();
-            }
-            seen
-        };
-        assert_eq!(read(10, 2, true), [false, false]);
-        assert_eq!(read(20, 2, false), [false, false]);
-        // The stream broke off, and begins again with the first transaction.
-        assert_eq!(read(10, 2, true), [true, true]);
-        assert_eq!(read(20, 1, false), [true]);
-        // Once more, before it came as far as before.
-        assert_eq!(read(20, 4, true), [true, true, false, false]);
-        assert_eq!(read(30, 1, true), [false]);
     }
 }
