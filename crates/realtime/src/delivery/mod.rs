@@ -44,6 +44,7 @@ pub(crate) struct Delivery {
     items: mpsc::UnboundedSender<Item>,
     room: Arc<Semaphore>,
     done: watch::Receiver<Lsn>,
+    away: watch::Receiver<u64>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -60,11 +61,13 @@ impl Delivery {
     pub(crate) fn start(project: &Project, hub: &Arc<Hub>, over: CancellationToken) -> Self {
         let (items, received) = mpsc::unbounded_channel();
         let (done, heard) = watch::channel(Lsn::ZERO);
+        let (is_away, away) = watch::channel(0);
         let worker = Worker {
             project: project.clone(),
             hub: hub.clone(),
             tables: Tables::default(),
             done,
+            is_away,
         };
         let working = async move {
             tokio::select! {
@@ -76,6 +79,7 @@ impl Delivery {
             items,
             room: Arc::new(Semaphore::new(MOST_WAITING as usize)),
             done: heard,
+            away,
             _task: AbortOnDropHandle::new(tokio::spawn(working)),
         }
     }
@@ -83,6 +87,13 @@ impl Delivery {
     /// How far everything has been delivered.
     pub(crate) fn done(&self) -> watch::Receiver<Lsn> {
         self.done.clone()
+    }
+
+    /// News that the database does not answer from now on.
+    pub(crate) fn away(&self) -> watch::Receiver<u64> {
+        let mut away = self.away.clone();
+        away.mark_unchanged();
+        away
     }
 
     pub(crate) async fn described(&self, table: u32) {
@@ -111,6 +122,8 @@ struct Worker {
     hub: Arc<Hub>,
     tables: Tables,
     done: watch::Sender<Lsn>,
+    /// Counts how often the database did not answer.
+    is_away: watch::Sender<u64>,
 }
 
 impl Worker {
@@ -182,6 +195,9 @@ impl Worker {
                 }
                 Err(error) => {
                     tracing::warn!(code = "PoolingReplicationError", "changes wait: {error}");
+                    if matches!(error, DbError::Lost(_) | DbError::Unavailable(_)) {
+                        self.is_away.send_modify(|times| *times += 1);
+                    }
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }

@@ -67,6 +67,7 @@ pub(super) async fn run(project: Project, hub: Arc<Hub>, stop: CancellationToken
         committed_at: OffsetDateTime::UNIX_EPOCH,
         progress: Progress::default(),
         log: None,
+        reader: None,
     };
     task.run().await;
 }
@@ -95,6 +96,9 @@ struct Task {
     progress: Progress,
     /// The way to other nodes that want to hear of it, while this one follows the slot.
     log: Option<LogWriter>,
+    /// The way from another node that follows it. Kept while nobody seems to, lest something is
+    /// missed that whoever takes over says first.
+    reader: Option<LogReader>,
 }
 
 fn decode(data: bytes::Bytes) -> Result<Message, DbError> {
@@ -185,8 +189,8 @@ impl Task {
 
     /// Opens the stream and reads until there is a reason not to.
     async fn follow(&mut self, pause: &mut Duration) -> Result<Rest, DbError> {
+        let generation_before = self.generation;
         let opened = self.open().await;
-        self.tables.clear();
         let mut following = match opened {
             Err(error) if slot::is_in_use(&error) && self.hub.link().is_some() => {
                 return self.follow_another(error).await;
@@ -194,12 +198,16 @@ impl Task {
             opened => opened?,
         };
         *pause = FIRST_PAUSE;
+        self.tables.clear();
+        self.reader = None;
         let generation = self.generation;
         if let Some(link) = self.hub.link() {
-            self.log = Some(LogWriter::open(link, generation).await);
+            let goes_on = generation == generation_before;
+            self.log = Some(LogWriter::open(link, generation, goes_on).await);
         }
         self.hub.stream.tell(Flow::Up { generation });
         let mut done = self.delivery.done();
+        let mut away = self.delivery.away();
         let nobody = self.nobody();
         tokio::pin!(nobody);
         loop {
@@ -212,6 +220,11 @@ impl Task {
                 Ok(()) = done.changed() => {
                     self.confirmed = *done.borrow_and_update();
                     following.confirm(self.confirmed);
+                }
+                // A server that is to stop waits for whoever follows its log to have taken all of it,
+                // which cannot be while it answers nobody.
+                Ok(()) = away.changed() => {
+                    return Err(DbError::Lost("the database answers nobody".to_owned()));
                 }
                 () = attend(&mut self.log) => {}
                 () = &mut nobody, if !self.has_followers() => {
@@ -228,25 +241,33 @@ impl Task {
         let Some(link) = link else {
             return Err(in_use);
         };
-        let Some(mut log) = LogReader::open(&link).await else {
+        let log = match self.reader.take() {
+            Some(mut log) => {
+                log.resume();
+                Some(log)
+            }
+            None => LogReader::open(&link).await,
+        };
+        let Some(mut log) = log else {
             return Err(in_use);
         };
         let nobody = self.nobody();
         tokio::pin!(nobody);
-        let mut is_first = true;
         loop {
             tokio::select! {
                 news = log.next() => match news {
-                    LogNews::Nobody => return Err(in_use),
+                    LogNews::Nobody => {
+                        self.reader = Some(log);
+                        return Err(in_use);
+                    }
                     LogNews::Pieces(pieces, is_gap) => {
-                        if is_gap {
+                        if is_gap && self.generation > 0 {
                             tracing::warn!(code = "PoolingReplicationError",
                                 "changes from another node were lost on the way");
                         }
-                        if is_gap || (is_first && self.generation == 0) {
+                        if is_gap || self.generation == 0 {
                             self.generation += 1;
                         }
-                        is_first = false;
                         let generation = self.generation;
                         self.hub.stream.tell(Flow::Up { generation });
                         for piece in pieces {
@@ -339,18 +360,18 @@ impl Task {
         let message = decode(piece.data.clone())?;
         match message {
             // Nothing that was known about the table has become untrue.
-            Message::Relation(relation) if piece.is_repeated => {
-                let relation = Arc::new(relation);
-                self.tables
-                    .entry(relation.oid)
-                    .or_insert(Described::Users(relation));
-                Ok(())
-            }
+            Message::Relation(relation) if piece.is_repeated && self.knows(&relation) => Ok(()),
             message => {
                 self.take_message(piece.position, message, piece.data.len())
                     .await
             }
         }
+    }
+
+    /// Whether a table is known to look like this.
+    fn knows(&self, relation: &Relation) -> bool {
+        let known = self.of_users(relation.oid);
+        known.is_some_and(|known| *known == *relation)
     }
 
     async fn take(&mut self, data: WalData) -> Result<(), DbError> {

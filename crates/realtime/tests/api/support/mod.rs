@@ -1,6 +1,7 @@
 //! A database, the service over it on a port of its own, and sockets.
 
 mod nats;
+mod requests;
 mod socket;
 mod tables;
 
