@@ -7,6 +7,7 @@
 //! has messages of its own and the `changes` of rows; `subscriptions` knows who wants to hear of
 //! them, and `delivery` finds out who may. With a `cluster`, all of it reaches other nodes.
 
+mod assume;
 mod authorize;
 pub mod changes;
 mod channel;
