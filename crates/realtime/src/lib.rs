@@ -31,6 +31,6 @@ mod subscriptions;
 
 pub use cluster::{Cluster, ClusterConfig, ClusterError};
 pub use config::RealtimeConfig;
-pub use routes::routes;
+pub use routes::{routes, socket_routes};
 pub use service::RealtimeService;
 pub use stream::sweep_slots;
