@@ -48,6 +48,7 @@ pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
         conversation: Conversation::new(scene.clone()),
         heard_at: Instant::now(),
         swept_at: Instant::now(),
+        leaves_at: None,
         scene,
     };
     let close = task.run().await;
@@ -75,6 +76,8 @@ struct Task {
     heard_at: Instant,
     /// When it was last looked whether there is a channel.
     swept_at: Instant,
+    /// When it is this socket's turn to end with the service.
+    leaves_at: Option<Instant>,
 }
 
 impl Task {
@@ -122,6 +125,9 @@ impl Task {
                     }
                 }
                 () = &mut alarm => {
+                    if self.leaves_at.is_some_and(|at| at <= Instant::now()) {
+                        return self.last_words(&mut batch).await;
+                    }
                     if let Some(close) = self.look_at_the_clock() {
                         return Some(close);
                     }
@@ -153,9 +159,10 @@ impl Task {
                     self.disconnect();
                     return self.last_words(&mut batch).await;
                 }
-                () = scene.stop.cancelled() => {
-                    tokio::time::sleep(self.own_delay()).await;
-                    return self.last_words(&mut batch).await;
+                // Until its turn comes, it is served as ever; only joins are refused.
+                () = scene.stop.cancelled(), if self.leaves_at.is_none() => {
+                    self.leaves_at = Some(Instant::now() + self.own_delay());
+                    alarm.as_mut().reset(self.next_alarm());
                 }
             }
         }
@@ -251,7 +258,8 @@ impl Task {
         let config: Arc<RealtimeConfig> = self.scene.config();
         let silent = self.heard_at + config.socket_idle;
         let sweep = self.swept_at + config.no_channel_timeout;
-        silent.min(sweep).min(self.next_expiry())
+        let next = silent.min(sweep).min(self.next_expiry());
+        self.leaves_at.map_or(next, |leaves_at| next.min(leaves_at))
     }
 
     fn next_expiry(&self) -> Instant {
