@@ -18,6 +18,7 @@ mod delivery;
 mod http;
 mod hub;
 mod identity;
+mod numbers;
 mod protocol;
 mod rate;
 mod replay;
@@ -31,6 +32,7 @@ mod subscriptions;
 
 pub use cluster::{Cluster, ClusterConfig, ClusterError};
 pub use config::RealtimeConfig;
+pub use numbers::describe_metrics;
 pub use routes::{routes, socket_routes};
 pub use service::RealtimeService;
 pub use stream::sweep_slots;

@@ -164,13 +164,15 @@ impl Serving {
             .pages(Source::Api, pages, is_page);
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();
+        let metrics = Metrics::install()?;
+        plinth_realtime::describe_metrics();
         let gateway = Gateway::new(GatewayParts {
             config,
             mounts,
             resolver: Arc::new(registry.clone()),
             logs: logs.clone(),
             platform: platform.references().platform.clone(),
-            metrics: Some(Metrics::install()?),
+            metrics: Some(metrics),
             ready: Arc::new(move || {
                 let platform = asked.clone();
                 Box::pin(async move { platform.is_ready().await })

@@ -175,8 +175,7 @@ impl Worker {
         }
         let config = self.project.config::<RealtimeConfig>();
         if self.hub.change_events.average() >= config.max_events {
-            metrics::counter!("realtime_replication_poller_changes_skip", "reason" => "rate")
-                .increment(changes.len() as u64);
+            self.hub.numbers.skipped("rate", changes.len());
             return;
         }
         let mut pause = FIRST_PAUSE;
@@ -189,8 +188,7 @@ impl Worker {
                         code = "UnableToBroadcastChanges",
                         "changes are skipped: {error}"
                     );
-                    metrics::counter!("realtime_replication_poller_changes_skip", "reason" => "error")
-                        .increment(changes.len() as u64);
+                    self.hub.numbers.skipped("error", changes.len());
                     return;
                 }
                 Err(error) => {

@@ -180,7 +180,6 @@ pub(super) async fn ask_all(
     db: &ProjectDb,
     questions: &[Question<'_>],
 ) -> Result<Vec<Answer>, DbError> {
-    metrics::histogram!("realtime_changes_groups").record(questions.len() as f64);
     let chunks: Vec<_> = questions.chunks(GROUPS_TOGETHER).collect();
     let mut answers = Vec::with_capacity(questions.len());
     for together in chunks.chunks(CONNECTIONS) {

@@ -7,7 +7,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{End, Scene, conversation::Conversation};
+use super::{End, Scene, conversation::Conversation, outbox::payload_bytes};
 use crate::{
     clock::now,
     config::RealtimeConfig,
@@ -42,18 +42,20 @@ impl Close {
 /// Serves a socket to its end.
 pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
     let _open = scene.project.stay_open();
-    metrics::gauge!("realtime_connections_connected").increment(1.0);
+    let numbers = &scene.hub.numbers;
+    numbers.connected.increment(1.0);
     let mut task = Task {
         socket,
         conversation: Conversation::new(scene.clone()),
         heard_at: Instant::now(),
         swept_at: Instant::now(),
         leaves_at: None,
-        scene,
+        scene: scene.clone(),
     };
     let close = task.run().await;
     task.conversation.end();
     if let Some(close) = close {
+        numbers.closed(close.reason);
         let frame = CloseFrame {
             code: close.code,
             reason: close.reason.into(),
@@ -65,7 +67,7 @@ pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
         };
         _ = timeout(FAREWELL, farewell).await;
     }
-    metrics::gauge!("realtime_connections_connected").decrement(1.0);
+    numbers.connected.decrement(1.0);
 }
 
 struct Task {
@@ -101,7 +103,7 @@ impl Task {
                         None => {}
                     }
                     if let Some(code) = self.conversation.ends {
-                        return Some(Close::new(code, ""));
+                        return Some(Close::new(code, "too many joins"));
                     }
                 }
                 frame = self.socket.next(), if self.conversation.takes_more() => {
@@ -170,6 +172,8 @@ impl Task {
 
     fn hear(&mut self, message: Message) {
         let version = self.scene.version;
+        let size = payload_bytes(&message) as u64;
+        self.scene.hub.numbers.input_bytes.increment(size);
         let incoming = match &message {
             Message::Text(text) => Incoming::read_text(version, text),
             Message::Binary(bytes) => Incoming::read_binary(version, bytes),
@@ -185,6 +189,8 @@ impl Task {
     async fn write(&mut self, batch: &mut Vec<Message>) -> Option<Option<Close>> {
         let outbox = &self.scene.outbox;
         let patience = self.scene.config().max_queue_age;
+        let bytes: usize = batch.iter().map(payload_bytes).sum();
+        self.scene.hub.numbers.output_bytes.increment(bytes as u64);
         let socket = &mut self.socket;
         let sending = async {
             for message in batch.drain(..) {

@@ -505,6 +505,7 @@ impl Task {
                 "a message of the database is dropped");
             return;
         }
+        self.hub.numbers.told_from_database(self.committed_at);
         let topic = format!("{TOPIC_PREFIX}{}", message.sub_topic);
         let broadcast = Broadcast::User(message.broadcast);
         self.hub
