@@ -79,6 +79,10 @@ pub fn server_options(state_dir: PathBuf) -> Options {
         // A crash of the machine may cost a test's data, and nobody minds.
         ("fsync", "off"),
         ("max_connections", "300"),
+        // A test that says `set synchronous_commit = on` waits for somebody who never comes: its
+        // commit is written, and nobody sees it.
+        ("synchronous_standby_names", "nobody"),
+        ("synchronous_commit", "local"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();

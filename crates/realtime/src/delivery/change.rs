@@ -13,6 +13,8 @@ pub(crate) struct Change {
     /// The table as it was then.
     pub(crate) relation: Arc<Relation>,
     pub(crate) committed_at: OffsetDateTime,
+    /// Its number.
+    pub(crate) transaction: u32,
     pub(crate) what: What,
 }
 

@@ -7,6 +7,7 @@
 
 mod batch;
 mod change;
+mod commits;
 mod policies;
 mod tables;
 mod tell;
@@ -24,7 +25,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 pub(crate) use change::{Change, What};
 
-use self::tables::Tables;
+use self::{commits::Commits, tables::Tables};
 use crate::{config::RealtimeConfig, hub::Hub, subscriptions::Published};
 
 /// Changes that are decided together, at most.
@@ -66,6 +67,7 @@ impl Delivery {
             project: project.clone(),
             hub: hub.clone(),
             tables: Tables::default(),
+            commits: Commits::default(),
             done,
             is_away,
         };
@@ -121,6 +123,7 @@ struct Worker {
     project: Project,
     hub: Arc<Hub>,
     tables: Tables,
+    commits: Commits,
     done: watch::Sender<Lsn>,
     /// Counts how often the database did not answer.
     is_away: watch::Sender<u64>,
@@ -180,8 +183,7 @@ impl Worker {
         }
         let mut pause = FIRST_PAUSE;
         loop {
-            let db = self.project.db.clone();
-            match batch::deliver(&db, &self.hub, &mut self.tables, changes).await {
+            match self.try_to_deliver(changes).await {
                 Ok(()) => return,
                 Err(error) if error.refusal().is_some() => {
                     tracing::warn!(
@@ -201,6 +203,13 @@ impl Worker {
                 }
             }
         }
+    }
+
+    async fn try_to_deliver(&mut self, changes: &[Change]) -> Result<(), DbError> {
+        let db = &self.project.db;
+        let transactions = changes.iter().map(|change| change.transaction);
+        self.commits.wait_for(db, transactions).await?;
+        batch::deliver(db, &self.hub, &mut self.tables, changes).await
     }
 
     async fn look_at_publication(&mut self) {

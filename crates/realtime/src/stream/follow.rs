@@ -65,6 +65,7 @@ pub(super) async fn run(project: Project, hub: Arc<Hub>, stop: CancellationToken
         generation: 0,
         tables: HashMap::new(),
         committed_at: OffsetDateTime::UNIX_EPOCH,
+        transaction: 0,
         progress: Progress::default(),
         log: None,
         reader: None,
@@ -93,6 +94,8 @@ struct Task {
     tables: HashMap<u32, Described>,
     /// When the transaction was committed that is being read.
     committed_at: OffsetDateTime,
+    /// The number of that transaction.
+    transaction: u32,
     progress: Progress,
     /// The way to other nodes that want to hear of it, while this one follows the slot.
     log: Option<LogWriter>,
@@ -425,6 +428,7 @@ impl Task {
         match message {
             Message::Begin(begin) => {
                 self.committed_at = begin.committed_at;
+                self.transaction = begin.xid;
                 self.progress.begin(begin.commit_position);
             }
             Message::Commit(_) => {
@@ -482,6 +486,7 @@ impl Task {
         let change = Change {
             relation,
             committed_at: self.committed_at,
+            transaction: self.transaction,
             what,
         };
         self.delivery.change(change, size).await;

@@ -359,6 +359,49 @@ async fn a_key_that_a_role_may_not_read_is_no_row_for_it() {
     assert_eq!(told["data"]["record"], json!({}));
 }
 
+/// The log has it as soon as it is written; policies and the catalog know it only when others can
+/// see it. A standby that never answers keeps the two apart.
+#[tokio::test]
+async fn a_change_is_decided_once_everybody_can_see_it() {
+    let realtime = TestRealtime::start().await;
+    realtime.publish("public.owned", OWNED).await;
+    let mut socket = realtime.socket().await;
+    let ann = token_of(ANN);
+    socket
+        .subscribe_as("1", "realtime:r", all("owned"), Some(&ann))
+        .await;
+
+    for (statements, expected) in [
+        (
+            format!("insert into owned values (1, '{ANN}', 'a')"),
+            json!({"id": 1, "owner": ANN, "body": "a"}),
+        ),
+        (
+            format!("alter table owned add n int; insert into owned values (2, '{ANN}', 'b', 7)"),
+            json!({"id": 2, "owner": ANN, "body": "b", "n": 7}),
+        ),
+    ] {
+        let write = format!("set synchronous_commit = on; {statements}");
+        let read = async {
+            while realtime.count(WRITTEN_AND_UNSEEN).await == 0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            socket.is_silent().await;
+            realtime.execute(SEE).await;
+            socket.record().await
+        };
+        let ((), record) = tokio::join!(realtime.execute(&write), read);
+        assert_eq!(record, expected);
+    }
+}
+
+const WRITTEN_AND_UNSEEN: &str = "select count(*) from pg_stat_activity
+    where datname = current_database() and wait_event = 'SyncRep'";
+
+const SEE: &str = "select pg_cancel_backend(pid) from pg_stat_activity
+    where datname = current_database() and wait_event = 'SyncRep'";
+
 #[tokio::test]
 async fn a_table_may_change_while_somebody_listens() {
     let (realtime, mut socket) = with_notes().await;
