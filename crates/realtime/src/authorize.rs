@@ -1,17 +1,17 @@
 //! Who may do what on a private channel: the policies on `realtime.messages` decide (§10).
 //!
-//! Reading is asked by putting probes there, looking for them as the asker, and taking everything
-//! back. Writing is asked by writing, and taking that back. Both start from the role that may become
-//! a caller's and nothing else, so a role that a token should not name is refused by PostgreSQL.
+//! Reading is asked by putting probes there, looking for them as the asker ([`assume`]), and taking
+//! everything back. Writing is asked by writing, and taking that back.
 
 use plinth_db::{DbError, End, Row, Step};
 use plinth_project::{Caller, ProjectDb};
 use uuid::Uuid;
 
-use crate::rooms::Hearing;
+use crate::{assume, rooms::Hearing};
 
-/// The role that requests start from.
-const START: &str = "authenticator";
+/// What the policies of a topic look at besides the asker.
+const SET_SCENE: &str =
+    "select set_config('realtime.topic', $1, true), set_config('request.headers', $2, true)";
 
 /// What a permission is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,28 +78,18 @@ impl Asker {
             false => vec!["broadcast"],
         };
         let ids: Vec<Uuid> = extensions.iter().map(|_| Uuid::new_v4()).collect();
-        let topic = &*self.sub_topic;
-        let settings = self.settings();
-        let start = Caller::of_service(START);
+        let (topic, headers) = (&*self.sub_topic, &*self.headers);
+        let [role, claims, sub] = assume::texts(&self.caller);
         let found = db
-            .as_caller(&start)
+            .as_caller(&assume::nobody_yet())
             .run(
                 &[
                     Step::typed(
                         "select realtime.add_probes($1, $2, $3)",
                         &[&topic, &ids, &extensions],
                     ),
-                    Step::typed(
-                        BECOME,
-                        &[
-                            &settings[0],
-                            &settings[1],
-                            &settings[2],
-                            &settings[3],
-                            &settings[4],
-                            &settings[5],
-                        ],
-                    ),
+                    Step::typed(SET_SCENE, &[&topic, &headers]),
+                    Step::typed(assume::BECOME, &[&role, &claims, &sub]),
                     Step::typed(
                         "select extension from realtime.messages where id = any ($1)",
                         &[&ids],
@@ -132,24 +122,15 @@ impl Asker {
         db: &ProjectDb,
         extension: Extension,
     ) -> Result<bool, AuthorizeError> {
-        let (topic, name) = (&*self.sub_topic, extension.name());
-        let settings = self.settings();
-        let start = Caller::of_service(START);
+        let (topic, headers) = (&*self.sub_topic, &*self.headers);
+        let name = extension.name();
+        let [role, claims, sub] = assume::texts(&self.caller);
         let written = db
-            .as_caller(&start)
+            .as_caller(&assume::nobody_yet())
             .run(
                 &[
-                    Step::typed(
-                        BECOME,
-                        &[
-                            &settings[0],
-                            &settings[1],
-                            &settings[2],
-                            &settings[3],
-                            &settings[4],
-                            &settings[5],
-                        ],
-                    ),
+                    Step::typed(SET_SCENE, &[&topic, &headers]),
+                    Step::typed(assume::BECOME, &[&role, &claims, &sub]),
                     Step::typed(
                         "insert into realtime.messages (topic, extension) values ($1, $2)",
                         &[&topic, &name],
@@ -164,27 +145,7 @@ impl Asker {
             Err(error) => Err(error.into()),
         }
     }
-
-    /// What [`BECOME`] takes.
-    fn settings(&self) -> [&str; 6] {
-        [
-            self.caller.role(),
-            &self.sub_topic,
-            self.caller.claims(),
-            self.caller.sub().unwrap_or_default(),
-            self.caller.role(),
-            &self.headers,
-        ]
-    }
 }
-
-/// From the role that requests start from to the asker's own.
-const BECOME: &str = "select set_config('role', $1, true),
-    set_config('realtime.topic', $2, true),
-    set_config('request.jwt.claims', $3, true),
-    set_config('request.jwt.claim.sub', $4, true),
-    set_config('request.jwt.claim.role', $5, true),
-    set_config('request.headers', $6, true)";
 
 fn is_denied(error: &DbError) -> bool {
     error

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cluster::{Cluster, Elsewhere, Link, Said},
+    numbers::Numbers,
     protocol::Broadcast,
     rate::Rate,
     rooms::{ChannelId, Room, Rooms},
@@ -18,8 +19,9 @@ use crate::{
 };
 
 /// The meeting place of one project on this node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Hub {
+    pub(crate) numbers: Numbers,
     pub(crate) rooms: Rooms,
     pub(crate) events: Rate,
     pub(crate) joins: Rate,
@@ -34,6 +36,22 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
+    pub(crate) fn of(project: &ProjectRef) -> Self {
+        let numbers = Numbers::of(project);
+        Self {
+            rooms: Rooms::default(),
+            events: numbers.events(),
+            joins: numbers.joins(),
+            presence_events: numbers.presence_events(),
+            change_events: numbers.change_events(),
+            stream: Stream::default(),
+            subscriptions: Arc::new(Subscriptions::counted_by(numbers.subscribers.clone())),
+            link: OnceLock::new(),
+            sockets: AtomicUsize::new(0),
+            numbers,
+        }
+    }
+
     /// From now on other nodes are heard.
     pub(crate) fn join_cluster(
         self: &Arc<Self>,

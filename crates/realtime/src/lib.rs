@@ -7,6 +7,7 @@
 //! has messages of its own and the `changes` of rows; `subscriptions` knows who wants to hear of
 //! them, and `delivery` finds out who may. With a `cluster`, all of it reaches other nodes.
 
+mod assume;
 mod authorize;
 pub mod changes;
 mod channel;
@@ -17,6 +18,7 @@ mod delivery;
 mod http;
 mod hub;
 mod identity;
+mod numbers;
 mod protocol;
 mod rate;
 mod replay;
@@ -30,6 +32,7 @@ mod subscriptions;
 
 pub use cluster::{Cluster, ClusterConfig, ClusterError};
 pub use config::RealtimeConfig;
-pub use routes::routes;
+pub use numbers::describe_metrics;
+pub use routes::{routes, socket_routes};
 pub use service::RealtimeService;
 pub use stream::sweep_slots;

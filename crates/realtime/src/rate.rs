@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use metrics::Counter;
+
 const BUCKETS: usize = 12;
 const BUCKET: Duration = Duration::from_secs(5);
 const WINDOW_SECONDS: u64 = BUCKETS as u64 * BUCKET.as_secs();
@@ -13,25 +15,28 @@ const WINDOW_SECONDS: u64 = BUCKETS as u64 * BUCKET.as_secs();
 /// A counter that forgets what is older than a minute.
 #[derive(Debug)]
 pub(crate) struct Rate {
+    /// Forgets nothing.
+    total: Counter,
     begun: Instant,
     /// The bucket that counts now, by its number since the beginning.
     current: AtomicU64,
     buckets: [AtomicU64; BUCKETS],
 }
 
-impl Default for Rate {
-    fn default() -> Self {
+impl Rate {
+    /// Of what `total` counts as well.
+    pub(crate) fn counted_by(total: Counter) -> Self {
         Self {
+            total,
             begun: Instant::now(),
             current: AtomicU64::new(0),
             buckets: Default::default(),
         }
     }
-}
 
-impl Rate {
     /// So many happened now.
     pub(crate) fn add(&self, count: u64) {
+        self.total.increment(count);
         self.add_at(count, Instant::now());
     }
 
@@ -82,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_spread_over_the_minute_and_then_forgotten() {
-        let rate = Rate::default();
+        let rate = Rate::counted_by(Counter::noop());
         let at = |seconds| rate.begun + Duration::from_secs(seconds);
 
         rate.add_at(600, at(0));
@@ -95,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_long_silence_empties_everything() {
-        let rate = Rate::default();
+        let rate = Rate::counted_by(Counter::noop());
         rate.add_at(6000, rate.begun);
         let later = rate.begun + Duration::from_secs(3600);
         rate.add_at(60, later);

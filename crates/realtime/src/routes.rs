@@ -20,6 +20,10 @@ pub fn routes(service: RealtimeService) -> Router {
             "/api/broadcast/{topic}/events/{event}",
             post(http::broadcast_one),
         )
+        // A path without a topic or an event is refused by name: a 404 would mean something else.
+        .route("/api/broadcast//events/{event}", post(http::broadcast_one))
+        .route("/api/broadcast/{topic}/events/", post(http::broadcast_one))
+        .route("/api/broadcast//events/", post(http::broadcast_one))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn(http::across_origins));
     Router::new()
@@ -27,5 +31,12 @@ pub fn routes(service: RealtimeService) -> Router {
         .route("/api/ping", get(http::ping))
         .route("/api/tenants/{id}/health", get(http::health))
         .merge(broadcast)
+        .with_state(service)
+}
+
+/// Sockets alone, below `/socket`: where clients look that are pointed straight at this service.
+pub fn socket_routes(service: RealtimeService) -> Router {
+    Router::new()
+        .route("/websocket", any(socket::open))
         .with_state(service)
 }

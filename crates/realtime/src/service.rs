@@ -58,7 +58,7 @@ impl RealtimeService {
 
     /// Where a project's channels meet.
     pub(crate) fn hub(&self, project: &Project) -> Arc<Hub> {
-        let hub = project.attached(Hub::default);
+        let hub = project.attached(|| Hub::of(project.reference()));
         if let Some(cluster) = &self.0.cluster {
             hub.join_cluster(cluster, project.reference(), &self.0.stop);
         }

@@ -11,6 +11,7 @@ mod presence;
 mod private_channels;
 mod reconnecting;
 mod resumable;
+mod row_changes;
 mod second_factors;
 mod sessions;
 mod signed_urls;

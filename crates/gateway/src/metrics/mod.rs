@@ -27,6 +27,21 @@ const BUCKETS: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
 ];
 
+/// Spreads of the realtime service, whose names say `_bucket`: milliseconds, and bytes.
+const REALTIME: &str = "realtime_tenants_";
+const REALTIME_BUCKETS: &[f64] = &[
+    1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 5_000.0,
+];
+const REALTIME_PAYLOAD: &str = "realtime_tenants_payload_size";
+const REALTIME_PAYLOAD_BUCKETS: &[f64] = &[
+    100.0,
+    1_000.0,
+    10_000.0,
+    100_000.0,
+    1_000_000.0,
+    3_000_000.0,
+];
+
 /// How often samples are folded into their buckets when nobody asks.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -43,11 +58,19 @@ impl Metrics {
     /// Makes this process record. Once per process, before the gateway is made.
     pub fn install() -> Result<Self, MetricsError> {
         let failed = |error: &dyn std::fmt::Display| MetricsError(error.to_string());
-        let handle = PrometheusBuilder::new()
-            .set_buckets_for_metric(Matcher::Full(DURATION.to_owned()), BUCKETS)
-            .map_err(|error| failed(&error))?
-            .install_recorder()
-            .map_err(|error| failed(&error))?;
+        let mut builder = PrometheusBuilder::new();
+        for (which, buckets) in [
+            (Matcher::Full(DURATION.to_owned()), BUCKETS),
+            (Matcher::Prefix(REALTIME.to_owned()), REALTIME_BUCKETS),
+            (
+                Matcher::Full(REALTIME_PAYLOAD.to_owned()),
+                REALTIME_PAYLOAD_BUCKETS,
+            ),
+        ] {
+            let with_buckets = builder.set_buckets_for_metric(which, buckets);
+            builder = with_buckets.map_err(|error| failed(&error))?;
+        }
+        let handle = builder.install_recorder().map_err(|error| failed(&error))?;
         describe_counter!(REQUESTS, "Requests answered.");
         describe_histogram!(DURATION, Unit::Seconds, "Time until an answer began.");
         describe_gauge!(IN_FLIGHT, "Requests whose answer is not sent completely.");

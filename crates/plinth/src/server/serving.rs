@@ -141,9 +141,11 @@ impl Serving {
         let storage = plinth_storage::routes(storage.clone());
         // A large file takes its time; whether it still arrives is watched elsewhere.
         let storage = Mount::new("/storage/v1", Source::Storage, storage).without_time_limit();
+        let sockets = plinth_realtime::socket_routes(realtime.clone());
         let realtime = plinth_realtime::routes(realtime.clone());
         // A refused socket is answered late on purpose.
-        let realtime = Mount::new("/realtime/v1", Source::Realtime, realtime).without_time_limit();
+        let [realtime, sockets] = [("/realtime/v1", realtime), ("/socket", sockets)]
+            .map(|(at, routes)| Mount::new(at, Source::Realtime, routes).without_time_limit());
         let functions = plinth_functions::routes(functions.clone());
         // Functions have times of their own, and pages that are not ours.
         let functions = Mount::new("/functions/v1", Source::Functions, functions)
@@ -157,17 +159,20 @@ impl Serving {
             .service(rest)
             .service(storage)
             .service(realtime)
+            .service(sockets)
             .service(functions)
             .pages(Source::Api, pages, is_page);
         let tls = config.tls.clone().map(Tls::load).transpose()?;
         let asked = platform.clone();
+        let metrics = Metrics::install()?;
+        plinth_realtime::describe_metrics();
         let gateway = Gateway::new(GatewayParts {
             config,
             mounts,
             resolver: Arc::new(registry.clone()),
             logs: logs.clone(),
             platform: platform.references().platform.clone(),
-            metrics: Some(Metrics::install()?),
+            metrics: Some(metrics),
             ready: Arc::new(move || {
                 let platform = asked.clone();
                 Box::pin(async move { platform.is_ready().await })

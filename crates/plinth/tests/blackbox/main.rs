@@ -16,6 +16,7 @@ mod keys_and_tokens;
 mod production;
 mod project_folder;
 mod projects;
+mod realtime;
 mod refused_starts;
 mod resolution;
 mod serve_auth;

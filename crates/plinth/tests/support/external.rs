@@ -20,7 +20,7 @@ const PASSWORD: &str = "stock-password";
 pub(crate) struct ExternalPostgres {
     port: u16,
     child: Child,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl ExternalPostgres {
@@ -37,7 +37,7 @@ impl ExternalPostgres {
         let (uid, gid) = account()?;
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("its mode");
         chown(folder.path(), Some(uid), Some(gid)).expect("its owner");
-        let (data, password) = (folder.path().join("data"), folder.path().join("password"));
+        let password = folder.path().join("password");
         fs::write(&password, PASSWORD).expect("a file");
         fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).expect("its mode");
         let made = as_account(uid, gid, bin_dir.join("initdb"), folder.path())
@@ -53,7 +53,7 @@ impl ExternalPostgres {
             ])
             .arg(&password)
             .arg("-D")
-            .arg(&data)
+            .arg(data(&folder))
             .output()
             .expect("initdb runs");
         assert!(
@@ -62,36 +62,40 @@ impl ExternalPostgres {
             String::from_utf8_lossy(&made.stderr)
         );
         let port = free_port();
-        let child = as_account(uid, gid, bin_dir.join("postgres"), folder.path())
-            .arg("-D")
-            .arg(&data)
-            .args(["-p", &port.to_string(), "-k"])
-            .arg(folder.path())
-            .args([
-                "-c",
-                "fsync=off",
-                "-c",
-                "wal_level=logical",
-                "-c",
-                "listen_addresses=127.0.0.1",
-            ])
-            // Nobody reads what it says, and a full pipe would stop it.
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("postgres runs");
         let server = Self {
             port,
-            child,
-            _folder: folder,
+            child: spawn(&folder, port)?,
+            folder,
         };
-        let url = server.url("postgres");
+        server.wait();
+        try_rows(&server.url("postgres"), "create database app").expect("a database");
+        Some(server)
+    }
+
+    /// Stops it as an operator would, which hangs up on everybody, and starts it again.
+    pub(crate) fn restart(&mut self) {
+        kill(self.child.id(), Signal::INT);
+        let stopped = wait_for_exit(&mut self.child, Duration::from_secs(30));
+        assert!(stopped.is_some(), "somebody keeps it from stopping");
+        self.child = spawn(&self.folder, self.port).expect("postgres runs");
+        self.wait();
+    }
+
+    fn stop(&mut self) {
+        kill(self.child.id(), Signal::INT);
+        if wait_for_exit(&mut self.child, Duration::from_secs(10)).is_none() {
+            _ = self.child.kill();
+            _ = self.child.wait();
+        }
+    }
+
+    fn wait(&self) {
+        let url = self.url("postgres");
         eventually(
             Duration::from_secs(30),
             "the stock PostgreSQL is ready",
             || try_rows(&url, "select 1").ok(),
         );
-        try_rows(&url, "create database app").expect("a database");
-        Some(server)
     }
 
     /// Its superuser on a database.
@@ -105,12 +109,34 @@ impl ExternalPostgres {
 
 impl Drop for ExternalPostgres {
     fn drop(&mut self) {
-        kill(self.child.id(), Signal::INT);
-        if wait_for_exit(&mut self.child, Duration::from_secs(10)).is_none() {
-            _ = self.child.kill();
-            _ = self.child.wait();
-        }
+        self.stop();
     }
+}
+
+fn data(folder: &TempDir) -> PathBuf {
+    folder.path().join("data")
+}
+
+fn spawn(folder: &TempDir, port: u16) -> Option<Child> {
+    let (uid, gid) = account()?;
+    let program = Path::new(BIN_DIR).join("postgres");
+    let started = as_account(uid, gid, program, folder.path())
+        .arg("-D")
+        .arg(data(folder))
+        .args(["-p", &port.to_string(), "-k"])
+        .arg(folder.path())
+        .args([
+            "-c",
+            "fsync=off",
+            "-c",
+            "wal_level=logical",
+            "-c",
+            "listen_addresses=127.0.0.1",
+        ])
+        // Nobody reads what it says, and a full pipe would stop it.
+        .stderr(Stdio::null())
+        .spawn();
+    Some(started.expect("postgres runs"))
 }
 
 /// Who runs it: whoever runs the tests, unless that is root.

@@ -3,6 +3,7 @@
 //! Everything goes through the real executable and real sockets. Whatever a test starts ends with
 //! it, also when it fails; then the server's own words are shown.
 
+mod channel;
 mod ended;
 mod external;
 mod file_store;
@@ -16,6 +17,7 @@ mod sql;
 
 use std::time::{Duration, Instant};
 
+pub(crate) use channel::Channel;
 pub(crate) use ended::{Ended, plinth, run_to_end};
 pub(crate) use external::ExternalPostgres;
 pub(crate) use file_store::FileStore;

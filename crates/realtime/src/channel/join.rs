@@ -73,14 +73,19 @@ impl Joining {
     ) -> Result<Admission, JoinRefusal> {
         let mut admission = match self.is_open_to_all() {
             true => Admission::public(),
-            false => self.ask(db, headers).await?,
+            false => self.ask(hub, db, headers).await?,
         };
         admission.reservation = hub.prepare(&self.topic, self.wish.is_private).await;
         Ok(admission)
     }
 
     /// Asks the database, for a private channel.
-    async fn ask(&self, db: &ProjectDb, headers: &Arc<str>) -> Result<Admission, JoinRefusal> {
+    async fn ask(
+        &self,
+        hub: &Hub,
+        db: &ProjectDb,
+        headers: &Arc<str>,
+    ) -> Result<Admission, JoinRefusal> {
         let sub_topic = sub_topic(&self.topic);
         let replay = self.wish.replay.as_ref().map(ReplayWish::read).transpose();
         let replay = replay.map_err(|_| JoinRefusal::BadReplay)?;
@@ -89,7 +94,8 @@ impl Joining {
             sub_topic: sub_topic.into(),
             headers: headers.clone(),
         };
-        let hearing = asker.hearing(db, self.wants_presence).await;
+        let hearing = asker.hearing(db, self.wants_presence);
+        let hearing = hub.numbers.reading(hearing).await;
         let hearing = hearing.map_err(|error| JoinRefusal::of_check(error, sub_topic))?;
         if !hearing.broadcast && !hearing.presence {
             return Err(JoinRefusal::Unauthorized(sub_topic.into()));

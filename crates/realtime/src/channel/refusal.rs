@@ -59,6 +59,16 @@ impl JoinRefusal {
         }
     }
 
+    /// The word by which operators know it.
+    pub(crate) fn code(&self) -> String {
+        let text = match self {
+            Self::UnmatchedTopic => "UnmatchedTopic".to_owned(),
+            other => other.to_string(),
+        };
+        let code = text.split(':').next();
+        code.unwrap_or_default().to_owned()
+    }
+
     /// Whether the whole socket ends with it.
     pub(crate) fn ends_socket(&self) -> bool {
         matches!(self, Self::TooManyJoins)

@@ -1,4 +1,8 @@
 //! The database's log, read by one node and passed on to the others.
+//!
+//! Parts are numbered, so that whoever misses one notices. A node that takes over begins to count
+//! anew and passes everything on before it knows who listens: the others have listened all the
+//! while, and what it reads for the second time they know already.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -19,12 +23,15 @@ const PULSE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(4);
 /// What is told together.
 const PART_BYTES: usize = 128 * 1024;
+/// The number of a writer's first part, if it goes on where the last one ended.
+const FIRST: u64 = 1;
 
 /// The side that reads the log itself.
 pub(crate) struct LogWriter {
     cluster: Cluster,
     subject: Subject,
     listening: Option<Listening>,
+    opened_at: Instant,
     followers: HashMap<NodeId, Instant>,
     generation: u64,
     number: u64,
@@ -36,24 +43,35 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    pub(crate) async fn open(link: &Arc<Link>, generation: u64) -> Self {
+    /// `goes_on` tells that nothing is missing between what was read last, by whichever node, and
+    /// what this one will read.
+    pub(crate) async fn open(link: &Arc<Link>, generation: u64, goes_on: bool) -> Self {
         let subject = link.log_subject();
-        Self {
+        let mut writer = Self {
             cluster: link.cluster().clone(),
             listening: link.cluster().listen(&subject).await,
             subject,
+            opened_at: Instant::now(),
             followers: HashMap::new(),
             generation,
-            number: 0,
+            number: if goes_on { FIRST - 1 } else { FIRST },
             pieces: Vec::new(),
             bytes: 0,
             described: HashMap::new(),
             pulse: tokio::time::interval(PULSE),
-        }
+        };
+        writer.flush_even_nothing();
+        writer
     }
 
+    /// Whether somebody is known to listen.
     pub(crate) fn has_followers(&self) -> bool {
         !self.followers.is_empty()
+    }
+
+    /// Whoever followed the last one asks again before it would be forgotten.
+    fn may_have_followers(&self) -> bool {
+        self.has_followers() || self.opened_at.elapsed() < FORGOTTEN
     }
 
     /// Hears who listens. Never ends; can be given up at any time.
@@ -64,12 +82,10 @@ impl LogWriter {
         tokio::select! {
             envelope = listening.next() => match envelope {
                 Some(envelope) if matches!(envelope.said, Said::FollowLog) => {
-                    let is_new = self.followers.insert(envelope.from, Instant::now()).is_none();
-                    if is_new {
-                        // It has not heard what the tables look like.
-                        self.flush();
-                        self.pieces.extend(self.described.values().cloned());
-                    }
+                    self.followers.insert(envelope.from, Instant::now());
+                    // It may not have heard what the tables look like, or not all of it.
+                    self.flush();
+                    self.pieces.extend(self.described.values().cloned());
                     self.flush_even_nothing();
                 }
                 Some(_) => {}
@@ -77,7 +93,7 @@ impl LogWriter {
             },
             _ = self.pulse.tick() => {
                 self.followers.retain(|_, asked_at| asked_at.elapsed() < FORGOTTEN);
-                if self.has_followers() {
+                if self.may_have_followers() {
                     self.flush_even_nothing();
                 }
             }
@@ -96,7 +112,9 @@ impl LogWriter {
 
     /// Something was read. `ends` says that a transaction is complete.
     pub(crate) fn pass_on(&mut self, position: Lsn, data: Bytes, ends: bool) {
-        if !self.has_followers() {
+        if !self.may_have_followers() {
+            // As if it had been told: whoever comes back must notice.
+            self.number += 1;
             return;
         }
         self.bytes += data.len();
@@ -138,10 +156,29 @@ pub(crate) struct LogReader {
     cluster: Cluster,
     subject: Subject,
     listening: Listening,
-    /// Who reads, and the last part that we heard.
-    leader: Option<(NodeId, u64, u64)>,
+    /// The last part that we heard.
+    last: Option<PartId>,
     heard_at: Instant,
     asking: tokio::time::Interval,
+}
+
+/// A part, among all that were ever told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PartId {
+    from: NodeId,
+    generation: u64,
+    number: u64,
+}
+
+impl PartId {
+    /// Whether nothing can be missing between the two.
+    fn goes_on_after(self, last: Option<Self>) -> bool {
+        let next = |last: Self| Self {
+            number: last.number + 1,
+            ..last
+        };
+        self.number == FIRST || last.map(next) == Some(self)
+    }
 }
 
 /// What a reader hears.
@@ -159,10 +196,16 @@ impl LogReader {
             listening: link.cluster().listen(&subject).await?,
             cluster: link.cluster().clone(),
             subject,
-            leader: None,
+            last: None,
             heard_at: Instant::now(),
             asking: tokio::time::interval(ASKING),
         })
+    }
+
+    /// Nobody read, but somebody does now: goes on with what was said meanwhile.
+    pub(crate) fn resume(&mut self) {
+        self.heard_at = Instant::now();
+        self.asking.reset_immediately();
     }
 
     pub(crate) async fn next(&mut self) -> LogNews {
@@ -175,14 +218,18 @@ impl LogReader {
                     match envelope.said {
                         Said::Log(part) => {
                             self.heard_at = Instant::now();
-                            let now = (envelope.from, part.generation, part.number);
-                            let before = self.leader.replace(now);
-                            let follows = before.is_none_or(|(node, generation, number)| {
-                                (node, generation, number + 1) == now
-                            });
-                            return LogNews::Pieces(part.pieces, !follows);
+                            let now = PartId {
+                                from: envelope.from,
+                                generation: part.generation,
+                                number: part.number,
+                            };
+                            let is_gap = !now.goes_on_after(self.last.replace(now));
+                            if is_gap {
+                                self.asking.reset_immediately();
+                            }
+                            return LogNews::Pieces(part.pieces, is_gap);
                         }
-                        Said::Bye if self.leader.is_some_and(|(node, ..)| node == envelope.from) => {
+                        Said::Bye if self.last.is_some_and(|last| last.from == envelope.from) => {
                             return LogNews::Nobody;
                         }
                         _ => {}
@@ -192,5 +239,30 @@ impl LogReader {
                 () = tokio::time::sleep_until(self.heard_at + SILENCE) => return LogNews::Nobody,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_misses_a_part_notices() {
+        let (one, other) = (NodeId::generate(), NodeId::generate());
+        let part = |from, generation, number| PartId {
+            from,
+            generation,
+            number,
+        };
+        let last = Some(part(one, 1, 7));
+
+        assert!(part(one, 1, 8).goes_on_after(last));
+        assert!(!part(one, 1, 9).goes_on_after(last));
+        assert!(!part(one, 2, 8).goes_on_after(last));
+        // Another node goes on where the last one was confirmed.
+        assert!(part(other, 4, FIRST).goes_on_after(last));
+        // It had to begin elsewhere, or was not heard from its beginning.
+        assert!(!part(other, 4, FIRST + 1).goes_on_after(last));
+        assert!(!part(one, 1, 8).goes_on_after(None));
     }
 }

@@ -57,12 +57,13 @@ pub(super) async fn deliver(
     let candidates = candidates(hub, tables, changes);
     learn_rights(db, tables, changes, &candidates).await?;
     let mut fitting = decide(db, tables, changes, candidates).await?;
-    ask_policies(db, tables, changes, &mut fitting).await?;
+    ask_policies(db, hub, tables, changes, &mut fitting).await?;
     let mut rows = rows(tables, changes, &fitting);
     complete(db, &mut rows).await?;
     for ((change, recipients), row) in changes.iter().zip(&fitting).zip(&rows) {
         tell::tell(hub, change, recipients, row.as_ref().map(|(row, _)| row));
     }
+    hub.numbers.changes.increment(changes.len() as u64);
     Ok(())
 }
 
@@ -232,6 +233,7 @@ async fn fits(db: &ProjectDb, questions: &[FilterQuestion<'_>]) -> Result<Vec<bo
 /// Leaves those who may see the rows.
 async fn ask_policies(
     db: &ProjectDb,
+    hub: &Hub,
     tables: &Tables,
     changes: &[Change],
     fitting: &mut [Vec<Recipient>],
@@ -256,6 +258,7 @@ async fn ask_policies(
         let change = changes.get(place)?;
         change.key(&tables.get(change.relation.oid)?.table)
     });
+    hub.numbers.groups.record(questions.len() as f64);
     let answers = ask_all(db, &questions).await?;
     visibility.learn(answers);
     for (place, recipients) in fitting.iter_mut().enumerate() {

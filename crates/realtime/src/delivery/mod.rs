@@ -45,6 +45,7 @@ pub(crate) struct Delivery {
     items: mpsc::UnboundedSender<Item>,
     room: Arc<Semaphore>,
     done: watch::Receiver<Lsn>,
+    away: watch::Receiver<u64>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -61,12 +62,14 @@ impl Delivery {
     pub(crate) fn start(project: &Project, hub: &Arc<Hub>, over: CancellationToken) -> Self {
         let (items, received) = mpsc::unbounded_channel();
         let (done, heard) = watch::channel(Lsn::ZERO);
+        let (is_away, away) = watch::channel(0);
         let worker = Worker {
             project: project.clone(),
             hub: hub.clone(),
             tables: Tables::default(),
             commits: Commits::default(),
             done,
+            is_away,
         };
         let working = async move {
             tokio::select! {
@@ -78,6 +81,7 @@ impl Delivery {
             items,
             room: Arc::new(Semaphore::new(MOST_WAITING as usize)),
             done: heard,
+            away,
             _task: AbortOnDropHandle::new(tokio::spawn(working)),
         }
     }
@@ -85,6 +89,13 @@ impl Delivery {
     /// How far everything has been delivered.
     pub(crate) fn done(&self) -> watch::Receiver<Lsn> {
         self.done.clone()
+    }
+
+    /// News that the database does not answer from now on.
+    pub(crate) fn away(&self) -> watch::Receiver<u64> {
+        let mut away = self.away.clone();
+        away.mark_unchanged();
+        away
     }
 
     pub(crate) async fn described(&self, table: u32) {
@@ -114,6 +125,8 @@ struct Worker {
     tables: Tables,
     commits: Commits,
     done: watch::Sender<Lsn>,
+    /// Counts how often the database did not answer.
+    is_away: watch::Sender<u64>,
 }
 
 impl Worker {
@@ -165,8 +178,7 @@ impl Worker {
         }
         let config = self.project.config::<RealtimeConfig>();
         if self.hub.change_events.average() >= config.max_events {
-            metrics::counter!("realtime_replication_poller_changes_skip", "reason" => "rate")
-                .increment(changes.len() as u64);
+            self.hub.numbers.skipped("rate", changes.len());
             return;
         }
         let mut pause = FIRST_PAUSE;
@@ -178,12 +190,14 @@ impl Worker {
                         code = "UnableToBroadcastChanges",
                         "changes are skipped: {error}"
                     );
-                    metrics::counter!("realtime_replication_poller_changes_skip", "reason" => "error")
-                        .increment(changes.len() as u64);
+                    self.hub.numbers.skipped("error", changes.len());
                     return;
                 }
                 Err(error) => {
                     tracing::warn!(code = "PoolingReplicationError", "changes wait: {error}");
+                    if matches!(error, DbError::Lost(_) | DbError::Unavailable(_)) {
+                        self.is_away.send_modify(|times| *times += 1);
+                    }
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }

@@ -76,7 +76,6 @@ pub(super) fn tell(
         subscriber.member.outbox.push(message.clone());
     }
     hub.change_events.add(said.len() as u64);
-    metrics::counter!("realtime_channel_db_events").increment(said.len() as u64);
 }
 
 fn shows_the_same(one: &Recipient, other: &Recipient) -> bool {

@@ -14,21 +14,13 @@ use plinth_project::{Caller, ProjectDb};
 use tokio_postgres::types::ToSql;
 
 use super::{policies::ClaimsUse, tables::Known};
-use crate::subscriptions::Subscriber;
-
-/// The role that requests start from: it may become a caller's and nothing else.
-const START: &str = "authenticator";
+use crate::{assume, subscriptions::Subscriber};
 
 /// Groups whose questions travel together.
 const GROUPS_TOGETHER: usize = 64;
 
 /// Connections that are used at a time.
 const CONNECTIONS: usize = 2;
-
-const BECOME: &str = "select set_config('role', $1, true),
-    set_config('request.jwt.claims', $2, true),
-    set_config('request.jwt.claim.sub', $3, true),
-    set_config('request.jwt.claim.role', $1, true)";
 
 /// A group of subscribers, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +180,6 @@ pub(super) async fn ask_all(
     db: &ProjectDb,
     questions: &[Question<'_>],
 ) -> Result<Vec<Answer>, DbError> {
-    metrics::histogram!("realtime_changes_groups").record(questions.len() as f64);
     let chunks: Vec<_> = questions.chunks(GROUPS_TOGETHER).collect();
     let mut answers = Vec::with_capacity(questions.len());
     for together in chunks.chunks(CONNECTIONS) {
@@ -225,11 +216,7 @@ type Param<'a> = &'a (dyn ToSql + Sync);
 async fn run(db: &ProjectDb, questions: &[Question<'_>]) -> Result<Vec<Answer>, DbError> {
     let mut texts = Vec::with_capacity(questions.len());
     for Question { caller, .. } in questions {
-        texts.push([
-            caller.role(),
-            caller.claims(),
-            caller.sub().unwrap_or_default(),
-        ]);
+        texts.push(assume::texts(caller));
     }
     let mut params: Vec<(Vec<Param<'_>>, Vec<Param<'_>>)> = Vec::with_capacity(questions.len());
     for (question, texts) in questions.iter().zip(&texts) {
@@ -239,11 +226,11 @@ async fn run(db: &ProjectDb, questions: &[Question<'_>]) -> Result<Vec<Answer>, 
     }
     let mut steps = Vec::with_capacity(questions.len() * 2);
     for (question, (become_one, keys)) in questions.iter().zip(&params) {
-        steps.push(Step::typed(BECOME, become_one));
+        steps.push(Step::typed(assume::BECOME, become_one));
         steps.push(Step::typed(&question.sql, keys));
     }
-    let start = Caller::of_service(START);
-    let asking = db.as_caller(&start).read_only();
+    let nobody = assume::nobody_yet();
+    let asking = db.as_caller(&nobody).read_only();
     let replies = asking.run(&steps, End::Commit).await?;
     let found = replies.chunks(2).zip(questions);
     let answer = |(rows, question): (&[Vec<Row>], &Question<'_>)| {

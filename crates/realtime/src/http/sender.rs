@@ -78,9 +78,8 @@ impl Sender {
             sub_topic: sub_topic.into(),
             headers: self.headers.clone(),
         };
-        asker
-            .may_write(&self.project.db, Extension::Broadcast)
-            .await
+        let asking = asker.may_write(&self.project.db, Extension::Broadcast);
+        self.hub.numbers.writing(asking).await
     }
 
     pub(super) fn send(&self, sub_topic: &str, is_private: bool, broadcast: &Broadcast) {

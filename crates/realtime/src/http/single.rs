@@ -9,7 +9,8 @@ use axum::{
 };
 use http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE};
 use plinth_project::Project;
-use serde_json::{json, value::RawValue};
+use serde::Deserialize;
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{error::HttpError, sender::Sender};
 use crate::{
@@ -17,15 +18,39 @@ use crate::{
     service::RealtimeService,
 };
 
+/// Where a message goes; a name that the path lacks is empty.
+#[derive(Deserialize)]
+pub(crate) struct Aim {
+    #[serde(default)]
+    topic: String,
+    #[serde(default)]
+    event: String,
+}
+
+impl Aim {
+    fn complete(self) -> Result<Self, HttpError> {
+        let names = [("topic", &self.topic), ("event", &self.event)];
+        let missing = names.into_iter().filter(|(_, text)| text.is_empty());
+        let errors: Map<String, Value> = missing
+            .map(|(name, _)| (name.to_owned(), json!(["can't be blank"])))
+            .collect();
+        match errors.is_empty() {
+            true => Ok(self),
+            false => Err(HttpError::Invalid(errors.into())),
+        }
+    }
+}
+
 pub(crate) async fn broadcast_one(
     State(service): State<RealtimeService>,
     project: Project,
-    Path((topic, event)): Path<(String, String)>,
+    Path(aim): Path<Aim>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, HttpError> {
     let sender = Sender::verify(&service, project, &headers)?;
+    let Aim { topic, event } = aim.complete()?;
     let is_private = uri.query().is_some_and(|query| {
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());
         pairs.any(|(name, value)| name == "private" && value == "true")

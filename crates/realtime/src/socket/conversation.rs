@@ -275,6 +275,7 @@ impl Conversation {
     fn refuse(&mut self, joining: &Joining, refusal: &JoinRefusal) {
         let version = self.scene.version;
         tracing::debug!(topic = %joining.topic, "a join was refused: {refusal}");
+        self.scene.hub.numbers.error(&refusal.code());
         if self
             .channels
             .get(&joining.topic)
@@ -411,6 +412,13 @@ impl Conversation {
         ));
         self.say(close_frame(version, join_ref, topic));
         self.give_up_seat();
+    }
+
+    /// Ends a channel that goes beyond a limit.
+    pub(super) fn hold_to_limit(&mut self, topic: &str, code: &'static str, message: &str) {
+        tracing::warn!(code, "a channel is closed: {message}");
+        self.scene.hub.numbers.error(code);
+        self.fail(topic, message);
     }
 
     /// Ends all channels.

@@ -106,12 +106,16 @@ impl Outbox {
 
 /// A message with the room that it takes in a queue.
 fn size(message: &Message) -> usize {
-    let payload = match message {
+    payload_bytes(message) + size_of::<Message>()
+}
+
+/// What a message says, in bytes.
+pub(super) fn payload_bytes(message: &Message) -> usize {
+    match message {
         Message::Text(text) => text.len(),
         Message::Binary(bytes) | Message::Ping(bytes) | Message::Pong(bytes) => bytes.len(),
         Message::Close(_) => 0,
-    };
-    payload + size_of::<Message>()
+    }
 }
 
 #[cfg(test)]

@@ -34,23 +34,23 @@ impl Conversation {
         };
         let (acks, may_write) = (channel.acks, channel.writing.broadcast);
         let (room, sender) = (channel.room.clone(), channel.member.id);
-        let is_too_large = match &incoming.payload {
-            Payload::Json(payload) => payload.get().len() > config.max_payload_bytes,
-            Payload::Broadcast(user) => user.body.len() > config.max_payload_bytes,
+        let size = match &incoming.payload {
+            Payload::Json(payload) => payload.get().len(),
+            Payload::Broadcast(user) => user.body.len(),
             Payload::Bytes => return,
         };
-        if is_too_large {
+        if size > config.max_payload_bytes {
             if acks {
                 self.answer(&incoming, false, r#"{"error":"payload_size_exceeded"}"#);
             }
             return;
         }
         if self.scene.hub.events_per_second() >= config.max_events {
-            tracing::warn!(
-                code = "MessagePerSecondRateLimitReached",
-                "a channel is closed"
+            return self.hold_to_limit(
+                &incoming.topic,
+                "MessagePerSecondRateLimitReached",
+                "Too many messages per second",
             );
-            return self.fail(&incoming.topic, "Too many messages per second");
         }
         match may_write {
             None => return self.ask(incoming, Extension::Broadcast),
@@ -66,6 +66,7 @@ impl Conversation {
         };
         let told = room.broadcast(&broadcast, Some(sender));
         self.scene.hub.events.add(1 + told as u64);
+        self.scene.hub.numbers.broadcast_bytes.record(size as f64);
         room.say_elsewhere(Said::Broadcast {
             id: None,
             broadcast,
@@ -91,16 +92,19 @@ impl Conversation {
             .presence_calls
             .exceed(config.presence_calls, config.presence_window)
         {
-            tracing::warn!(
-                code = "ClientPresenceRateLimitReached",
-                "a channel is closed"
+            return self.hold_to_limit(
+                &incoming.topic,
+                "ClientPresenceRateLimitReached",
+                "Client presence rate limit exceeded",
             );
-            return self.fail(&incoming.topic, "Client presence rate limit exceeded");
         }
         let hub = &self.scene.hub;
         if hub.presence_events_per_second() >= config.max_presence_events {
-            tracing::warn!(code = "PresenceRateLimitReached", "a channel is closed");
-            return self.fail(&incoming.topic, "Too many presence messages per second");
+            return self.hold_to_limit(
+                &incoming.topic,
+                "PresenceRateLimitReached",
+                "Too many presence messages per second",
+            );
         }
         hub.presence_events.add(1);
         self.present(incoming, &payload);
@@ -147,6 +151,7 @@ impl Conversation {
             Some(true) => {}
         }
         channel.has_presence = true;
+        self.scene.hub.numbers.presence_bytes.record(size as f64);
         // The refs are the server's.
         let members = object.without(&["phx_ref", "phx_ref_prev"]).members();
         let answer = self.answer_to(&incoming, true, "{}");
@@ -170,15 +175,14 @@ impl Conversation {
         let asks_hearing = extension == Extension::Presence && !channel.has_presence;
         self.set_busy(&incoming.topic, true);
         self.work.push(Box::pin(async move {
-            let db = &scene.project.db;
+            let (db, numbers) = (&scene.project.db, &scene.hub.numbers);
             let answer = async {
-                Ok(WriteAnswer {
-                    may_write: asker.may_write(db, extension).await?,
-                    hearing: match asks_hearing {
-                        true => Some(asker.hearing(db, true).await?),
-                        false => None,
-                    },
-                })
+                let may_write = numbers.writing(asker.may_write(db, extension)).await?;
+                let hearing = match asks_hearing {
+                    true => Some(numbers.reading(asker.hearing(db, true)).await?),
+                    false => None,
+                };
+                Ok(WriteAnswer { may_write, hearing })
             };
             let answer = answer.await;
             Outcome::Written(Box::new(incoming), answer)
@@ -255,7 +259,8 @@ impl Conversation {
         let topic: Box<str> = incoming.topic.clone();
         self.set_busy(&topic, true);
         self.work.push(Box::pin(async move {
-            let hearing = asker.hearing(&scene.project.db, wants_presence).await;
+            let hearing = asker.hearing(&scene.project.db, wants_presence);
+            let hearing = scene.hub.numbers.reading(hearing).await;
             Outcome::Heard(topic, Box::new(identity), hearing)
         }));
     }

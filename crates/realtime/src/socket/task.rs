@@ -7,7 +7,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{End, Scene, conversation::Conversation};
+use super::{End, Scene, conversation::Conversation, outbox::payload_bytes};
 use crate::{
     clock::now,
     config::RealtimeConfig,
@@ -42,17 +42,20 @@ impl Close {
 /// Serves a socket to its end.
 pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
     let _open = scene.project.stay_open();
-    metrics::gauge!("realtime_connections_connected").increment(1.0);
+    let numbers = &scene.hub.numbers;
+    numbers.connected.increment(1.0);
     let mut task = Task {
         socket,
         conversation: Conversation::new(scene.clone()),
         heard_at: Instant::now(),
         swept_at: Instant::now(),
-        scene,
+        leaves_at: None,
+        scene: scene.clone(),
     };
     let close = task.run().await;
     task.conversation.end();
     if let Some(close) = close {
+        numbers.closed(close.reason);
         let frame = CloseFrame {
             code: close.code,
             reason: close.reason.into(),
@@ -64,7 +67,7 @@ pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
         };
         _ = timeout(FAREWELL, farewell).await;
     }
-    metrics::gauge!("realtime_connections_connected").decrement(1.0);
+    numbers.connected.decrement(1.0);
 }
 
 struct Task {
@@ -75,6 +78,8 @@ struct Task {
     heard_at: Instant,
     /// When it was last looked whether there is a channel.
     swept_at: Instant,
+    /// When it is this socket's turn to end with the service.
+    leaves_at: Option<Instant>,
 }
 
 impl Task {
@@ -98,7 +103,7 @@ impl Task {
                         None => {}
                     }
                     if let Some(code) = self.conversation.ends {
-                        return Some(Close::new(code, ""));
+                        return Some(Close::new(code, "too many joins"));
                     }
                 }
                 frame = self.socket.next(), if self.conversation.takes_more() => {
@@ -122,6 +127,9 @@ impl Task {
                     }
                 }
                 () = &mut alarm => {
+                    if self.leaves_at.is_some_and(|at| at <= Instant::now()) {
+                        return self.last_words(&mut batch).await;
+                    }
                     if let Some(close) = self.look_at_the_clock() {
                         return Some(close);
                     }
@@ -153,9 +161,10 @@ impl Task {
                     self.disconnect();
                     return self.last_words(&mut batch).await;
                 }
-                () = scene.stop.cancelled() => {
-                    tokio::time::sleep(self.own_delay()).await;
-                    return self.last_words(&mut batch).await;
+                // Until its turn comes, it is served as ever; only joins are refused.
+                () = scene.stop.cancelled(), if self.leaves_at.is_none() => {
+                    self.leaves_at = Some(Instant::now() + self.own_delay());
+                    alarm.as_mut().reset(self.next_alarm());
                 }
             }
         }
@@ -163,6 +172,8 @@ impl Task {
 
     fn hear(&mut self, message: Message) {
         let version = self.scene.version;
+        let size = payload_bytes(&message) as u64;
+        self.scene.hub.numbers.input_bytes.increment(size);
         let incoming = match &message {
             Message::Text(text) => Incoming::read_text(version, text),
             Message::Binary(bytes) => Incoming::read_binary(version, bytes),
@@ -178,6 +189,8 @@ impl Task {
     async fn write(&mut self, batch: &mut Vec<Message>) -> Option<Option<Close>> {
         let outbox = &self.scene.outbox;
         let patience = self.scene.config().max_queue_age;
+        let bytes: usize = batch.iter().map(payload_bytes).sum();
+        self.scene.hub.numbers.output_bytes.increment(bytes as u64);
         let socket = &mut self.socket;
         let sending = async {
             for message in batch.drain(..) {
@@ -251,7 +264,8 @@ impl Task {
         let config: Arc<RealtimeConfig> = self.scene.config();
         let silent = self.heard_at + config.socket_idle;
         let sweep = self.swept_at + config.no_channel_timeout;
-        silent.min(sweep).min(self.next_expiry())
+        let next = silent.min(sweep).min(self.next_expiry());
+        self.leaves_at.map_or(next, |leaves_at| next.min(leaves_at))
     }
 
     fn next_expiry(&self) -> Instant {

@@ -14,7 +14,12 @@ use time::OffsetDateTime;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Flow, messages::MessageColumns, slot};
+use super::{
+    Flow,
+    messages::MessageColumns,
+    progress::{Progress, RowOf},
+    slot,
+};
 use crate::{
     channel::TOPIC_PREFIX,
     cluster::{LogNews, LogPiece, LogReader, LogWriter},
@@ -63,6 +68,7 @@ pub(super) async fn run(project: Project, hub: Arc<Hub>, stop: CancellationToken
         transaction: 0,
         progress: Progress::default(),
         log: None,
+        reader: None,
     };
     task.run().await;
 }
@@ -93,10 +99,23 @@ struct Task {
     progress: Progress,
     /// The way to other nodes that want to hear of it, while this one follows the slot.
     log: Option<LogWriter>,
+    /// The way from another node that follows it. Kept while nobody seems to, lest something is
+    /// missed that whoever takes over says first.
+    reader: Option<LogReader>,
 }
 
 fn decode(data: bytes::Bytes) -> Result<Message, DbError> {
     Message::decode(data).map_err(|error| DbError::Lost(error.to_string()))
+}
+
+/// The table of the row that a message is about.
+fn row_of(message: &Message) -> Option<u32> {
+    match message {
+        Message::Insert(insert) => Some(insert.relation),
+        Message::Update(update) => Some(update.relation),
+        Message::Delete(delete) => Some(delete.relation),
+        Message::Begin(_) | Message::Commit(_) | Message::Relation(_) | Message::Other(_) => None,
+    }
 }
 
 /// Hears who listens elsewhere, if anybody can.
@@ -104,41 +123,6 @@ async fn attend(log: &mut Option<LogWriter>) {
     match log {
         Some(log) => log.attend().await,
         None => std::future::pending().await,
-    }
-}
-
-/// What has been read, so that nothing is told twice: a server that was lost begins again with
-/// everything that was not confirmed, and so does a node that takes over from another.
-#[derive(Debug, Default)]
-struct Progress {
-    /// The last transaction that was read to its end, by where its commit stands.
-    whole: Lsn,
-    /// The one that was read in part, and how many of its rows were.
-    part: (Lsn, u64),
-    /// The one that is being read.
-    current: Lsn,
-    rows: u64,
-}
-
-impl Progress {
-    fn begin(&mut self, commit_position: Lsn) {
-        self.current = commit_position;
-        self.rows = 0;
-    }
-
-    /// Counts a row; whether it was read before.
-    fn has_seen_next(&mut self) -> bool {
-        self.rows += 1;
-        let (part, rows) = self.part;
-        if self.current <= self.whole || (self.current == part && self.rows <= rows) {
-            return true;
-        }
-        self.part = (self.current, self.rows);
-        false
-    }
-
-    fn commit(&mut self) {
-        self.whole = self.whole.max(self.current);
     }
 }
 
@@ -208,8 +192,8 @@ impl Task {
 
     /// Opens the stream and reads until there is a reason not to.
     async fn follow(&mut self, pause: &mut Duration) -> Result<Rest, DbError> {
+        let generation_before = self.generation;
         let opened = self.open().await;
-        self.tables.clear();
         let mut following = match opened {
             Err(error) if slot::is_in_use(&error) && self.hub.link().is_some() => {
                 return self.follow_another(error).await;
@@ -217,12 +201,16 @@ impl Task {
             opened => opened?,
         };
         *pause = FIRST_PAUSE;
+        self.tables.clear();
+        self.reader = None;
         let generation = self.generation;
         if let Some(link) = self.hub.link() {
-            self.log = Some(LogWriter::open(link, generation).await);
+            let goes_on = generation == generation_before;
+            self.log = Some(LogWriter::open(link, generation, goes_on).await);
         }
         self.hub.stream.tell(Flow::Up { generation });
         let mut done = self.delivery.done();
+        let mut away = self.delivery.away();
         let nobody = self.nobody();
         tokio::pin!(nobody);
         loop {
@@ -235,6 +223,11 @@ impl Task {
                 Ok(()) = done.changed() => {
                     self.confirmed = *done.borrow_and_update();
                     following.confirm(self.confirmed);
+                }
+                // A server that is to stop waits for whoever follows its log to have taken all of it,
+                // which cannot be while it answers nobody.
+                Ok(()) = away.changed() => {
+                    return Err(DbError::Lost("the database answers nobody".to_owned()));
                 }
                 () = attend(&mut self.log) => {}
                 () = &mut nobody, if !self.has_followers() => {
@@ -251,25 +244,33 @@ impl Task {
         let Some(link) = link else {
             return Err(in_use);
         };
-        let Some(mut log) = LogReader::open(&link).await else {
+        let log = match self.reader.take() {
+            Some(mut log) => {
+                log.resume();
+                Some(log)
+            }
+            None => LogReader::open(&link).await,
+        };
+        let Some(mut log) = log else {
             return Err(in_use);
         };
         let nobody = self.nobody();
         tokio::pin!(nobody);
-        let mut is_first = true;
         loop {
             tokio::select! {
                 news = log.next() => match news {
-                    LogNews::Nobody => return Err(in_use),
+                    LogNews::Nobody => {
+                        self.reader = Some(log);
+                        return Err(in_use);
+                    }
                     LogNews::Pieces(pieces, is_gap) => {
-                        if is_gap {
+                        if is_gap && self.generation > 0 {
                             tracing::warn!(code = "PoolingReplicationError",
                                 "changes from another node were lost on the way");
                         }
-                        if is_gap || (is_first && self.generation == 0) {
+                        if is_gap || self.generation == 0 {
                             self.generation += 1;
                         }
-                        is_first = false;
                         let generation = self.generation;
                         self.hub.stream.tell(Flow::Up { generation });
                         for piece in pieces {
@@ -362,18 +363,18 @@ impl Task {
         let message = decode(piece.data.clone())?;
         match message {
             // Nothing that was known about the table has become untrue.
-            Message::Relation(relation) if piece.is_repeated => {
-                let relation = Arc::new(relation);
-                self.tables
-                    .entry(relation.oid)
-                    .or_insert(Described::Users(relation));
-                Ok(())
-            }
+            Message::Relation(relation) if piece.is_repeated && self.knows(&relation) => Ok(()),
             message => {
                 self.take_message(piece.position, message, piece.data.len())
                     .await
             }
         }
+    }
+
+    /// Whether a table is known to look like this.
+    fn knows(&self, relation: &Relation) -> bool {
+        let known = self.of_users(relation.oid);
+        known.is_some_and(|known| *known == *relation)
     }
 
     async fn take(&mut self, data: WalData) -> Result<(), DbError> {
@@ -388,7 +389,6 @@ impl Task {
         let Some(log) = &mut self.log else {
             return;
         };
-        let of_users = |oid: &u32| matches!(self.tables.get(oid), Some(Described::Users(_)));
         let (is_theirs, ends) = match message {
             Message::Begin(_) => (true, false),
             Message::Commit(_) => (true, true),
@@ -399,9 +399,10 @@ impl Task {
                 }
                 (is_theirs, false)
             }
-            Message::Insert(insert) => (of_users(&insert.relation), false),
-            Message::Update(update) => (of_users(&update.relation), false),
-            Message::Delete(delete) => (of_users(&delete.relation), false),
+            Message::Insert(_) | Message::Update(_) | Message::Delete(_) => {
+                let table = row_of(message).and_then(|table| self.tables.get(&table));
+                (matches!(table, Some(Described::Users(_))), false)
+            }
             Message::Other(_) => (false, false),
         };
         if is_theirs {
@@ -415,13 +416,14 @@ impl Task {
         message: Message,
         size: usize,
     ) -> Result<(), DbError> {
-        match &message {
-            Message::Insert(_) | Message::Update(_) | Message::Delete(_)
-                if self.progress.has_seen_next() =>
-            {
+        if let Some(table) = row_of(&message) {
+            let kind = match self.tables.get(&table) {
+                Some(Described::Messages(_)) => RowOf::Messages,
+                Some(Described::Users(_)) | None => RowOf::Users,
+            };
+            if self.progress.has_seen_next(kind) {
                 return Ok(());
             }
-            _ => {}
         }
         match message {
             Message::Begin(begin) => {
@@ -508,35 +510,10 @@ impl Task {
                 "a message of the database is dropped");
             return;
         }
+        self.hub.numbers.told_from_database(self.committed_at);
         let topic = format!("{TOPIC_PREFIX}{}", message.sub_topic);
         let broadcast = Broadcast::User(message.broadcast);
         self.hub
             .broadcast_once(&topic, message.is_private, &broadcast, &message.id);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_that_were_read_before_are_not_told_again() {
-        let mut progress = Progress::default();
-        let mut read = |position, rows: usize, is_whole: bool| {
-            progress.begin(Lsn(position));
-            let seen: Vec<bool> = (0..rows).map(|_| progress.has_seen_next()).collect();
-            if is_whole {
-                progress.commit();
-            }
-            seen
-        };
-        assert_eq!(read(10, 2, true), [false, false]);
-        assert_eq!(read(20, 2, false), [false, false]);
-        // The stream broke off, and begins again with the first transaction.
-        assert_eq!(read(10, 2, true), [true, true]);
-        assert_eq!(read(20, 1, false), [true]);
-        // Once more, before it came as far as before.
-        assert_eq!(read(20, 4, true), [true, true, false, false]);
-        assert_eq!(read(30, 1, true), [false]);
     }
 }

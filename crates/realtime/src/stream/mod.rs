@@ -6,6 +6,7 @@
 
 mod follow;
 mod messages;
+mod progress;
 mod slot;
 
 use std::sync::{Arc, Mutex, PoisonError};

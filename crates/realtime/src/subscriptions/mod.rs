@@ -16,6 +16,7 @@ use std::{
     },
 };
 
+use metrics::Gauge;
 use plinth_db::replication::pgoutput::Value;
 use plinth_project::Caller;
 use tokio::sync::watch;
@@ -105,13 +106,24 @@ impl Subscription {
 }
 
 /// All subscriptions of a project.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Subscriptions {
     index: RwLock<Index>,
     published: watch::Sender<Arc<Published>>,
+    /// How many there are.
+    level: Gauge,
 }
 
 impl Subscriptions {
+    /// None yet; how many there are is told to `level`.
+    pub(crate) fn counted_by(level: Gauge) -> Self {
+        Self {
+            index: RwLock::default(),
+            published: watch::Sender::default(),
+            level,
+        }
+    }
+
     /// Whether anybody wants to hear of a table.
     pub(crate) fn has(&self, table: u32) -> bool {
         self.read(|index| index.has(table))
@@ -172,6 +184,7 @@ impl Subscriptions {
             };
             wishes.iter().map(add).collect()
         });
+        self.level.increment(wishes.len() as f64);
         Registered {
             subscriptions: self.clone(),
             numbers,
@@ -201,5 +214,8 @@ impl Drop for Registered {
                 index.remove(*table, *number);
             }
         });
+        self.subscriptions
+            .level
+            .decrement(self.numbers.len() as f64);
     }
 }

@@ -1,6 +1,6 @@
 //! Joining, leaving, joining again (§4, §5), presence as frames show it (§7).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Closed, TestRealtime};
 
@@ -249,4 +249,36 @@ async fn a_project_that_is_closed_and_a_service_that_ends_let_their_sockets_go()
     socket.enter("1", "realtime:r").await;
     let (closed, ()) = tokio::join!(socket.end(), realtime.service.finish());
     assert_eq!(closed, Closed(Some(1012)));
+}
+
+#[tokio::test]
+async fn sockets_of_a_service_that_ends_are_served_until_their_turn_comes() {
+    let realtime = TestRealtime::start().await;
+    let mut sockets = Vec::new();
+    for _ in 0..300 {
+        let mut socket = realtime.socket().await;
+        socket.enter("1", "realtime:r").await;
+        sockets.push(socket);
+    }
+
+    // A millisecond for each of them, over which their ends are spread.
+    let ending = tokio::spawn({
+        let service = realtime.service.clone();
+        async move { service.finish().await }
+    });
+    let asking = sockets.iter_mut().map(|socket| async move {
+        let join = json!(["2", "2", "realtime:s", "phx_join", {}]);
+        socket.try_send(join).await;
+        socket.rest().await
+    });
+    let told = futures_util::future::join_all(asking).await;
+
+    let restarting = "RealtimeRestarting: Realtime is restarting, please standby";
+    let is_told = |frames: &&(Vec<Value>, Closed)| {
+        let mut frames = frames.0.iter();
+        frames.any(|frame| frame[4]["response"]["reason"] == restarting)
+    };
+    assert!(told.iter().filter(is_told).count() > 10, "{told:?}");
+    assert!(told.iter().all(|(_, closed)| *closed == Closed(Some(1012))));
+    ending.await.expect("it ends");
 }

@@ -1,5 +1,7 @@
 //! Limits and times (§2.3, §11, §14.4).
 
+use std::{collections::HashSet, time::Duration};
+
 use http::StatusCode;
 use serde_json::json;
 
@@ -65,6 +67,90 @@ async fn too_many_joins_end_the_socket() {
         reason("ClientJoinRateLimitReached: Too many joins per second")
     );
     assert_eq!(socket.end().await, Closed(Some(1001)));
+    let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0");
+    let refused = realtime.refusal(&query).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    let too_many = "Too many joins per second";
+    assert_eq!(refused.body, json!({ "error": too_many }));
+}
+
+#[tokio::test]
+async fn a_flood_of_joins_holds_up_nobody_else_and_each_is_answered_once() {
+    const JOINS: usize = 5_000;
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_channels_per_client", "20")]).await;
+    realtime
+        .execute("create policy everybody on realtime.messages using (true) with check (true)")
+        .await;
+    let (mut flood, mut other) = (realtime.socket().await, realtime.socket().await);
+    // Each asks the database; nobody reads the answers meanwhile.
+    for n in 0..JOINS {
+        let topic = format!("realtime:{n}");
+        let payload = json!({"config": {"private": true}});
+        flood
+            .send(json!([
+                n.to_string(),
+                n.to_string(),
+                topic,
+                "phx_join",
+                payload
+            ]))
+            .await;
+    }
+
+    let begun = std::time::Instant::now();
+    let private = json!({"config": {"private": true}});
+    let answer = other.join("1", "realtime:other", private).await;
+    assert_eq!(answer["status"], "ok", "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+
+    let mut answered = HashSet::new();
+    let mut joined = 0;
+    while answered.len() < JOINS {
+        let frame = flood.next().await;
+        assert_eq!(frame[3], "phx_reply", "{frame}");
+        assert!(answered.insert(frame[1].clone()), "twice: {frame}");
+        match frame[4]["status"].as_str() {
+            Some("ok") => joined += 1,
+            _ => assert_eq!(
+                frame[4],
+                reason("ChannelRateLimitReached: Too many channels")
+            ),
+        }
+    }
+    assert_eq!(joined, 20);
+    flood.is_silent().await;
+}
+
+#[tokio::test]
+async fn changes_beyond_the_limit_are_skipped_until_there_are_fewer() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_events_per_second", "1")]).await;
+    let notes = "create table public.notes (id int primary key);
+        grant select on public.notes to anon";
+    realtime.publish("public.notes", notes).await;
+    let mut socket = realtime.socket().await;
+    let entries = json!([{"event": "*", "schema": "public", "table": "notes"}]);
+    socket.subscribe("1", "realtime:r", entries).await;
+
+    // The average is that of a minute.
+    realtime
+        .execute("insert into notes select generate_series(1, 60)")
+        .await;
+    for id in 1..=60 {
+        assert_eq!(socket.record().await["id"], id);
+    }
+    realtime.execute("insert into notes values (61)").await;
+    // Once it is confirmed it has been skipped, and is not told later.
+    let written = realtime
+        .count("select (pg_current_wal_lsn() - '0/0')::bigint")
+        .await;
+    let confirmed = "select (confirmed_flush_lsn - '0/0')::bigint from pg_replication_slots
+        where database = current_database()";
+    while realtime.count(confirmed).await < written {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    realtime.set(&[("plinth.realtime.max_events_per_second", "100")]);
+    realtime.execute("insert into notes values (62)").await;
+    assert_eq!(socket.record().await["id"], 62);
 }
 
 #[tokio::test]

@@ -7,5 +7,6 @@ mod frames;
 mod handshake;
 mod limits;
 mod nodes;
+mod over_http;
 mod private;
 mod support;

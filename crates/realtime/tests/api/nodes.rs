@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -103,15 +104,15 @@ async fn what_servers_say_on_one_node_reaches_topics_that_only_another_has() {
     let mut bob = other.socket().await;
     bob.enter("1", "realtime:r").await;
 
-    let sent = reqwest_post(
-        &one,
-        json!({"messages": [
-            {"topic": "r", "event": "e", "payload": {"n": 1}},
-            {"topic": "s", "event": "e", "payload": {"n": 2}},
-        ]}),
-    )
-    .await;
-    assert_eq!(sent, 202);
+    let messages = json!({"messages": [
+        {"topic": "r", "event": "e", "payload": {"n": 1}},
+        {"topic": "s", "event": "e", "payload": {"n": 2}},
+    ]});
+    let key = ("apikey", SECRET_KEY);
+    let sent = one
+        .post("/api/broadcast", &[key], messages.to_string())
+        .await;
+    assert_eq!(sent.status, StatusCode::ACCEPTED);
 
     match bob.message().await {
         Message::Text(text) => assert!(text.contains("\"n\":1"), "{text}"),
@@ -119,28 +120,6 @@ async fn what_servers_say_on_one_node_reaches_topics_that_only_another_has() {
         message => panic!("{message:?}"),
     }
     bob.is_silent().await;
-}
-
-/// `POST /api/broadcast` with the secret key; gives the status.
-async fn reqwest_post(realtime: &TestRealtime, body: Value) -> u16 {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let body = body.to_string();
-    let request = format!(
-        "POST /api/broadcast HTTP/1.1\r\nhost: x\r\napikey: {SECRET_KEY}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = tokio::net::TcpStream::connect(realtime.address)
-        .await
-        .expect("a connection");
-    stream.write_all(request.as_bytes()).await.expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-    let status = answer
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok());
-    status.expect("a status")
 }
 
 #[tokio::test]
@@ -291,4 +270,38 @@ async fn without_the_broker_every_node_serves_its_own_and_afterwards_all() {
     assert_eq!(diff(&mut bob).await["joins"]["ann"]["metas"][0]["n"], 1);
     ann.send(broadcast(2)).await;
     assert_eq!(number(&mut bob).await, 2);
+}
+
+#[tokio::test]
+async fn without_the_broker_the_node_that_reads_the_log_tells_its_own_and_afterwards_all_hear() {
+    let mut nats = NatsServer::start();
+    let (one, other) = two_nodes(&nats).await;
+    one.publish("public.notes", NOTES).await;
+    let entries = json!([{"event": "*", "schema": "public", "table": "notes"}]);
+    let (mut ann, mut bob) = (one.socket().await, other.socket().await);
+    ann.subscribe("1", "realtime:r", entries.clone()).await;
+    bob.subscribe("1", "realtime:r", entries).await;
+    one.execute("insert into notes values (1)").await;
+    assert_eq!(ann.record().await["id"], 1);
+    assert_eq!(bob.record().await["id"], 1);
+
+    nats.kill();
+    for id in 2..=4 {
+        one.execute(&format!("insert into notes values ({id})"))
+            .await;
+        assert_eq!(
+            ann.record().await["id"],
+            id,
+            "the broker is not needed for it"
+        );
+    }
+
+    nats.resume();
+    // Whoever may have missed something is told so, and hears whatever comes then.
+    let said = bob.next().await;
+    assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
+    one.execute("insert into notes values (5)").await;
+    assert_eq!(ann.record().await["id"], 5);
+    assert_eq!(bob.record().await["id"], 5);
+    ann.is_silent().await;
 }

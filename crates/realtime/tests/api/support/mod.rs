@@ -1,6 +1,7 @@
 //! A database, the service over it on a port of its own, and sockets.
 
 mod nats;
+mod requests;
 mod socket;
 mod tables;
 
@@ -22,6 +23,7 @@ use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::OnceCell};
 
 pub(crate) use nats::NatsServer;
+pub(crate) use requests::Answer;
 pub(crate) use socket::{Closed, Refused, Socket};
 
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";

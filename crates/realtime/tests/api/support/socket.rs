@@ -63,6 +63,11 @@ impl Socket {
         sent.expect("the socket is open");
     }
 
+    /// Where the server may have ended the socket.
+    pub(crate) async fn try_send(&mut self, frame: Value) {
+        _ = self.0.send(Message::text(frame.to_string())).await;
+    }
+
     pub(crate) async fn send_bytes(&mut self, bytes: Vec<u8>) {
         // The server may end the socket before all of it is taken.
         _ = self.0.send(Message::binary(bytes)).await;
@@ -109,17 +114,27 @@ impl Socket {
 
     /// Reads until the server ends the socket.
     pub(crate) async fn end(&mut self) -> Closed {
+        self.rest().await.1
+    }
+
+    /// The same, with everything that was said in text until then.
+    pub(crate) async fn rest(&mut self) -> (Vec<Value>, Closed) {
+        let mut said = Vec::new();
         let end = async {
             loop {
                 match self.0.next().await {
                     Some(Ok(Message::Close(frame))) => {
                         return Closed(frame.map(|frame| frame.code.into()));
                     }
+                    Some(Ok(Message::Text(text))) => {
+                        said.push(serde_json::from_str(&text).expect("JSON"));
+                    }
                     Some(Ok(_)) => {}
                     Some(Err(_)) | None => return Closed(None),
                 }
             }
         };
-        timeout(PATIENCE, end).await.expect("the socket ends")
+        let end = timeout(PATIENCE, end).await.expect("the socket ends");
+        (said, end)
     }
 }
