@@ -42,7 +42,7 @@ pub(crate) struct Limits {
     pub(crate) wall_clock: Duration,
     /// Of a whole worker, for those who want it as it is elsewhere.
     pub(crate) worker_lifetime: Option<Duration>,
-    /// Time of a processor that a worker may use without ever listening.
+    /// Time of a processor that one request may use; while several are open, without ever listening.
     pub(crate) cpu: Duration,
     pub(crate) memory_bytes: u64,
     /// Without a request.

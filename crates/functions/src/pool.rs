@@ -102,6 +102,10 @@ impl Pool {
         starter: &Starter,
         wanted: &Generation,
     ) -> Result<Seat, FunctionError> {
+        // Nearly everybody finds a place at once, and need not listen for changes.
+        if let Admission::Seated(seat) = self.try_admit(starter, wanted, None) {
+            return Ok(seat);
+        }
         let deadline = tokio::time::Instant::now() + wanted.config.limits.wait;
         let mut awaited = None;
         loop {

@@ -14,8 +14,8 @@ import { launchBrowser } from "./chromium.mjs";
 const require = createRequire(import.meta.url);
 const bundle = new URL(`file://${require.resolve("@supabase/supabase-js/dist/umd/supabase.js")}`);
 
-/** A Plinth, the site of its project, and a browser. */
-export async function openSite(settings = {}) {
+/** A Plinth, the site of its project on an origin of its own, and a browser. */
+export async function openSite(settings = {}, files = {}) {
   const server = createServer();
   server.listen(0, "localhost");
   await once(server, "listening");
@@ -25,7 +25,7 @@ export async function openSite(settings = {}) {
     for (const step of stops.reverse()) await step();
   };
   try {
-    const plinth = await startAccounts({ "auth.site_url": url, ...settings });
+    const plinth = await startAccounts({ "auth.site_url": url, ...settings }, files);
     stops.push(plinth.stop);
     server.on("request", await answers(plinth));
     const browser = await launchBrowser();

@@ -24,12 +24,13 @@ const usual = {
  *
  * @param {Record<string, unknown>} [settings] By path, as `plinth settings` prints them.
  * @param {Record<string, string>} [files] Further files of the project's folder.
+ * @param {Record<string, string>} [env] Further environment of the program.
  */
-export async function startAccounts(settings = {}, files = {}) {
+export async function startAccounts(settings = {}, files = {}, env = {}) {
   const lines = Object.entries({ ...usual, ...settings }).map(
     ([path, value]) => `${path} = ${toml(value)}\n`,
   );
-  const plinth = await startPlinth({ files: { "supabase/config.toml": lines.join(""), ...files } });
+  const plinth = await startPlinth({ files: { "supabase/config.toml": lines.join(""), ...files }, env });
   return { ...plinth, mailTo: (address) => newestMail(plinth, address) };
 }
 

@@ -22,6 +22,9 @@ pub(crate) struct Code {
     pub(crate) account: Option<Account>,
     /// Changes whenever anything of it does.
     pub(crate) revision: String,
+    /// Whether nothing outside of `root` may be imported. The runtime asks for no permission where
+    /// it can read in the sources what will be imported.
+    pub(crate) is_confined: bool,
     /// How people name `root`.
     pub(crate) shown_root: &'static str,
 }
@@ -41,6 +44,22 @@ impl Code {
 
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.place.join("deno.lock")
+    }
+
+    /// Puts the file that names other registries to where the runtime looks for it in any case.
+    pub(crate) fn take_npmrc_over(&self) -> io::Result<()> {
+        let (beside, ours) = (
+            self.entrypoint.with_file_name(".npmrc"),
+            self.place.join(".npmrc"),
+        );
+        match fs::copy(beside, &ours) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // There mostly is none.
+                _ = fs::remove_file(ours);
+                Ok(())
+            }
+            copied => copied.map(drop),
+        }
     }
 
     /// Whether an earlier start has made this very code ready.
@@ -104,6 +123,7 @@ mod tests {
             deno_dir: PathBuf::new(),
             account: None,
             revision: String::new(),
+            is_confined: false,
             shown_root: "supabase/functions/",
         };
 

@@ -89,6 +89,7 @@ pub(crate) fn code(
         place,
         account,
         revision: String::new(),
+        is_confined: true,
         shown_root: "",
     }
 }

@@ -235,6 +235,8 @@ impl Found {
                 named_imports: self.named_imports,
                 account,
                 revision,
+                // Whoever starts Plinth in a folder may read everything anyway.
+                is_confined: false,
                 shown_root: "supabase/functions/",
             },
             origin: Origin::Folder,

@@ -13,30 +13,33 @@ use crate::{catalog::Code, network::Network};
 
 /// Variables of the runtime itself, which no function sees; some of them it sets for itself.
 /// `DENO_SERVE_ADDRESS` goes when the function serves.
-pub(crate) const HIDDEN_VARIABLES: [&str; 8] = [
+pub(crate) const HIDDEN_VARIABLES: [&str; 10] = [
     "DENO_DIR",
     "DENO_AUTO_SERVE",
     "DENO_NO_UPDATE_CHECK",
     "DENO_NO_PACKAGE_JSON",
     "DENO_NODE_SHIM_ACTIVE",
     "HOME",
+    "JSR_URL",
     "NO_COLOR",
+    "NPM_CONFIG_REGISTRY",
     "PATH",
 ];
 
 /// What programs may ask about the machine.
 const SYSTEM: &str = "cpus,osRelease,osUptime,systemMemoryInfo,uid,gid,homedir";
 
+/// Other registries than the usual ones. What was fetched is found again under their names.
+const REGISTRIES: [&str; 2] = ["NPM_CONFIG_REGISTRY", "JSR_URL"];
+
 /// Variables that lead to the registries of packages.
-const WAYS_OUT: [&str; 12] = [
+const WAYS_OUT: [&str; 10] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
     "http_proxy",
     "https_proxy",
     "no_proxy",
-    "NPM_CONFIG_REGISTRY",
-    "JSR_URL",
     "DENO_CERT",
     "DENO_TLS_CA_STORE",
     "SSL_CERT_DIR",
@@ -57,7 +60,6 @@ pub(crate) struct Run<'a> {
 /// A command that serves the function.
 pub(crate) fn run(run: &Run<'_>) -> Command {
     let Run { code, folder, .. } = run;
-    let denied: Vec<String> = run.denied.iter().filter_map(Network::for_runtime).collect();
     let mut address = OsString::from("unix:");
     address.push(folder.join("s.sock"));
     let mut command = base(run.program, code);
@@ -83,9 +85,7 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
         .arg(format!("--allow-sys={SYSTEM}"))
         .arg(paths("--allow-read=", &[&code.root, folder]))
         .arg(paths("--allow-write=", &[folder]));
-    if !denied.is_empty() {
-        command.arg(format!("--deny-net={}", denied.join(",")));
-    }
+    command.args(networks("--deny-net=", run.denied));
     command
         .arg(format!(
             "--v8-flags=--max-old-space-size={}",
@@ -94,7 +94,6 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
         .arg(&code.entrypoint)
         .env("DENO_SERVE_ADDRESS", address)
         .env("DENO_AUTO_SERVE", "1")
-        .env("HOME", folder)
         .env("TMPDIR", folder.join("tmp"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -103,22 +102,28 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
 }
 
 /// A command that fetches what the function imports, and reads it once.
-pub(super) fn cache(program: &Path, code: &Code) -> Command {
+pub(super) fn cache(program: &Path, code: &Code, denied: &[Network]) -> Command {
+    with_network(&["cache", "--no-check"], program, code, denied)
+}
+
+/// A command that prints all modules of the function as JSON.
+pub(super) fn graph(program: &Path, code: &Code, denied: &[Network]) -> Command {
+    with_network(&["info", "--json"], program, code, denied)
+}
+
+fn with_network(args: &[&str], program: &Path, code: &Code, denied: &[Network]) -> Command {
     let mut command = base(program, code);
     command
-        .arg("cache")
-        .args(["--quiet", "--no-check", "--allow-import"]);
+        .args(args)
+        .args(["--quiet", "--allow-import"])
+        // Else an import could read what the function itself must not.
+        .args(networks("--deny-import=", denied));
     resolution(&mut command, code);
     command
         .arg(&code.entrypoint)
-        .env("HOME", &code.place)
         // Whoever has a registry of their own has told the system whom to trust.
         .env("DENO_TLS_CA_STORE", "mozilla,system");
-    for name in WAYS_OUT {
-        if let Some(value) = std::env::var_os(name) {
-            command.env(name, value);
-        }
-    }
+    pass_on(&mut command, &WAYS_OUT);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -133,14 +138,25 @@ fn base(program: &Path, code: &Code) -> Command {
         .env("DENO_DIR", &code.deno_dir)
         .env("DENO_NO_UPDATE_CHECK", "1")
         .env("NO_COLOR", "1")
+        // The runtime looks for an `.npmrc` there.
+        .env("HOME", &code.place)
         .current_dir(&code.root)
         // Ctrl-C in a terminal goes to a whole group; we decide when workers go.
         .process_group(0);
+    pass_on(&mut command, &REGISTRIES);
     if let Some(Account(number)) = code.account {
         // The standard library drops the supplementary groups together with root.
         command.gid(number).uid(number);
     }
     command
+}
+
+fn pass_on(command: &mut Command, names: &[&str]) {
+    for name in names {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
 }
 
 /// How imports are found: the same when they are fetched and when they are used.
@@ -161,6 +177,12 @@ fn resolution(command: &mut Command, code: &Code) {
         .arg(code.import_map_file())
         .arg("--lock")
         .arg(code.lock_file());
+}
+
+/// Several networks in one argument, if there are any that the runtime knows.
+fn networks(flag: &str, networks: &[Network]) -> Option<String> {
+    let known: Vec<String> = networks.iter().filter_map(Network::for_runtime).collect();
+    (!known.is_empty()).then(|| format!("{flag}{}", known.join(",")))
 }
 
 /// Several paths in one argument; a comma in a path is written twice.

@@ -2,6 +2,7 @@
 
 mod account;
 mod command;
+mod graph;
 mod import_map;
 mod jsonc;
 mod prepare;

@@ -57,7 +57,7 @@ impl Exchanged {
         }
         if is_switch {
             let worker = hyper::upgrade::on(&mut response);
-            line.hand_over();
+            service.tasks().spawn(line.go_on());
             let until = began + limits.wall_clock;
             let mut answer = Response::new(Body::empty());
             *answer.status_mut() = status;

@@ -25,7 +25,10 @@ pub(super) struct AnswerBody {
     invocation: Option<Invocation>,
     idle: Duration,
     until: Instant,
-    alarm: Pin<Box<Sleep>>,
+    /// Until when the next piece must have come.
+    due: Instant,
+    /// Set once something had to be waited for; most answers come in one piece.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 /// The worker was silent for too long, or the request has lasted too long.
@@ -45,19 +48,51 @@ impl AnswerBody {
         began: Instant,
     ) -> Self {
         let until = began + limits.wall_clock;
-        let first = until.min(Instant::now() + limits.request_idle);
         let mut body = Self {
             held: Some((line, seat)),
             invocation,
             idle: limits.request_idle,
             until,
-            alarm: Box::pin(tokio::time::sleep_until(first.into())),
+            due: until.min(Instant::now() + limits.request_idle),
+            alarm: None,
             inner,
         };
         if body.inner.is_end_stream() {
             body.finish();
         }
         body
+    }
+
+    /// The next piece, brought by the connection if it must be.
+    fn next_frame(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        // Asking is what tells the connection that it may read on.
+        let frame = Pin::new(&mut self.inner).poll_frame(context);
+        match &mut self.held {
+            Some((line, _)) if frame.is_pending() => {
+                line.drive(context);
+                Pin::new(&mut self.inner).poll_frame(context)
+            }
+            _ => frame,
+        }
+    }
+
+    /// Whether nothing came in time.
+    fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let due = self.due.into();
+        let new = || Box::pin(tokio::time::sleep_until(due));
+        let alarm = self.alarm.get_or_insert_with(new);
+        if alarm.deadline() != due {
+            alarm.as_mut().reset(due);
+        }
+        alarm.as_mut().poll(context)
+    }
+
+    fn break_off(&mut self) -> BoxError {
+        self.held = None;
+        Late.into()
     }
 
     fn finish(&mut self) {
@@ -76,10 +111,13 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match Pin::new(&mut self.inner).poll_frame(context) {
+        match self.next_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
-                let next = self.until.min(Instant::now() + self.idle);
-                self.alarm.as_mut().reset(next.into());
+                let now = Instant::now();
+                if now >= self.until {
+                    return Poll::Ready(Some(Err(self.break_off())));
+                }
+                self.due = self.until.min(now + self.idle);
                 if self.inner.is_end_stream() {
                     self.finish();
                 }
@@ -93,13 +131,9 @@ impl Body for AnswerBody {
                 self.held = None;
                 Poll::Ready(Some(Err(error.into())))
             }
-            Poll::Pending => match self.alarm.as_mut().poll(context) {
-                Poll::Ready(()) => {
-                    self.held = None;
-                    Poll::Ready(Some(Err(Late.into())))
-                }
-                Poll::Pending => Poll::Pending,
-            },
+            Poll::Pending => self
+                .poll_late(context)
+                .map(|()| Some(Err(self.break_off()))),
         }
     }
 

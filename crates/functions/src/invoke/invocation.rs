@@ -52,8 +52,11 @@ impl Invocation {
         }
     }
 
+    /// Whoever answers counts: while a new version starts, the one before it does.
     pub(super) fn seated(&mut self, seat: &Seat) {
-        self.execution_id = Some(seat.worker().id.clone());
+        let worker = seat.worker();
+        self.version = worker.function.version();
+        self.execution_id = Some(worker.id.clone());
     }
 
     pub(super) fn answered(&mut self, status: StatusCode, error_code: Option<&'static str>) {

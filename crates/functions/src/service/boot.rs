@@ -69,7 +69,7 @@ impl Starter {
             told: (inner.parts.is_developing && function.is_in_folder()).then_some(told),
         };
         let journal = Arc::new(Journal::new(project, function, &config.region));
-        if let Err(BadSource(told)) = service.make_ready(project.reference(), function).await {
+        if let Err(BadSource(told)) = service.make_ready(project, function).await {
             let message = format!("The function did not start: {told}");
             journal.event(
                 "BootFailure",

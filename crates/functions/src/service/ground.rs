@@ -7,13 +7,15 @@ use std::{
     sync::PoisonError,
 };
 
-use plinth_project::{BadSource, ProjectRef};
+use plinth_project::{BadSource, Project, ProjectRef};
 use uuid::Uuid;
 
 use super::FunctionsService;
 use crate::{
     catalog::{self, Code, Function, Origin},
+    config::FunctionsConfig,
     deno::{self, NOT_INSTALLED},
+    network::{self, Network},
     worker::BOOTSTRAP,
 };
 
@@ -53,9 +55,10 @@ impl FunctionsService {
     /// Makes a function's code ready, once.
     pub(crate) async fn make_ready(
         &self,
-        project: &ProjectRef,
+        project: &Project,
         function: &Function,
     ) -> Result<(), BadSource> {
+        let reference = project.reference();
         let Some(program) = self.0.parts.deno.program() else {
             return Err(BadSource(NOT_INSTALLED.to_owned()));
         };
@@ -64,15 +67,15 @@ impl FunctionsService {
             return Ok(());
         }
         let code = &function.code;
-        self.make_folders(project, code)
+        self.make_folders(reference, code)
             .map_err(|error| BadSource(format!("no room for the function: {error}")))?;
         if let (Origin::Deployed(deployed), Some(shelf)) = (&function.origin, self.0.shelf.get()) {
-            let unpacked = catalog::unpack(&**shelf, project, deployed, code).await;
+            let unpacked = catalog::unpack(&**shelf, reference, deployed, code).await;
             unpacked
                 .map_err(|error| BadSource(format!("its sources cannot be unpacked: {error}")))?;
         }
         if !code.was_prepared() {
-            deno::prepare(program, code).await?;
+            deno::prepare(program, code, &unreachable(project)).await?;
         }
         if let Origin::Deployed(deployed) = &function.origin {
             catalog::clear_others(deployed, code);
@@ -99,6 +102,11 @@ impl FunctionsService {
         }
         Ok(())
     }
+}
+
+/// Where nothing is imported from.
+pub(super) fn unreachable(project: &Project) -> Vec<Network> {
+    network::denied(&project.config::<FunctionsConfig>().reachable)
 }
 
 /// A folder that strangers may pass, and not list.

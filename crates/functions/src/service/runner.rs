@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, time::Duration};
 use plinth_project::{BadSource, BoxFuture, FunctionRunner, FunctionSource, Project, ProjectRef};
 use uuid::Uuid;
 
-use super::FunctionsService;
+use super::{FunctionsService, ground::unreachable};
 use crate::{
     catalog,
     deno::{self, Account, NOT_INSTALLED},
@@ -33,7 +33,7 @@ impl FunctionRunner for FunctionsService {
                     account.map_or(Ok(()), |account| account.own(&place))
                 });
             let outcome = match copied {
-                Ok(()) => deno::prepare(program, &code).await,
+                Ok(()) => deno::prepare(program, &code, &unreachable(project)).await,
                 Err(error) => Err(BadSource(format!("the sources cannot be copied: {error}"))),
             };
             _ = fs::remove_dir_all(&place);

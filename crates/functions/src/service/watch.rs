@@ -63,7 +63,7 @@ impl FunctionsService {
         let ready = self
             .0
             .stop
-            .run_until_cancelled(self.make_ready(project.reference(), function));
+            .run_until_cancelled(self.make_ready(project, function));
         if let Some(Err(BadSource(told))) = ready.await {
             let config = project.config::<FunctionsConfig>();
             let journal = Journal::new(project, function, &config.region);

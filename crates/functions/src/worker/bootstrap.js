@@ -139,40 +139,35 @@
   // -- Requests as the outside sees them ----------------------------------------------------------
 
   const NativeRequest = globalThis.Request;
-  const nativeClone = NativeRequest.prototype.clone;
   const nativeUrl = Object.getOwnPropertyDescriptor(NativeRequest.prototype, "url").get;
+  const overSocket = "http+unix://";
   const publicUrls = new WeakMap();
 
   const publicUrl = (request) => {
     const known = publicUrls.get(request);
     if (known !== undefined) return known;
-    const scheme = request.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
     const native = nativeUrl.call(request);
-    const url = native.startsWith("http+unix://") ? `${scheme}://${native.slice(12)}` : native;
+    if (!native.startsWith(overSocket)) return native;
+    const scheme = request.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
+    const url = `${scheme}://${native.slice(overSocket.length)}`;
     publicUrls.set(request, url);
     return url;
   };
-  const own = {
-    url: { get() { return publicUrl(this); }, enumerable: true, configurable: true },
-    clone: {
-      value() {
-        const copy = nativeClone.call(this);
-        publicUrls.set(copy, publicUrl(this));
-        return Object.defineProperties(copy, own);
-      },
-      enumerable: false, configurable: true, writable: true,
-    },
-  };
-  const dress = (request) => Object.defineProperties(request, own);
-  const isDressed = (value) => value instanceof NativeRequest && Object.hasOwn(value, "url");
+  // Once for all requests: to change each of them on its arrival takes longer than many a function.
+  Object.defineProperty(NativeRequest.prototype, "url", {
+    get() { return publicUrl(this); }, enumerable: true, configurable: true,
+  });
 
   class Request extends NativeRequest {
     constructor(input, init) {
       super(input, init);
-      if (isDressed(input)) {
-        publicUrls.set(this, publicUrl(input));
-        dress(this);
-      }
+      // A copy may have other headers than what came.
+      if (input instanceof NativeRequest) publicUrls.set(this, publicUrl(input));
+    }
+    clone() {
+      const copy = super.clone();
+      publicUrls.set(copy, publicUrl(this));
+      return copy;
     }
     static [Symbol.hasInstance](value) {
       return NativeRequest[Symbol.hasInstance].call(NativeRequest, value);
@@ -211,22 +206,26 @@
       record("error", describe(error));
       return new Response("Internal Server Error", { status: 500 });
     };
-    const checked = (response) => {
-      if (response instanceof Response) return response;
-      throw new TypeError("The handler must return a Response, or a promise of one");
-    };
-    const answer = (request, info) => {
+    const settle = async (response) => {
       try {
-        const given = {
-          completed: info.completed,
-          get remoteAddr() { return clientOf(request); },
-        };
-        const response = handler(dress(request), given);
-        if (response instanceof Response) return response;
-        return Promise.resolve(response).then(checked).catch(fail);
+        const settled = await response;
+        if (settled instanceof Response) return settled;
+        throw new TypeError("The handler must return a Response, or a promise of one");
       } catch (error) {
         return fail(error);
       }
+    };
+    const answer = (request, info) => {
+      let response;
+      try {
+        response = handler(request, {
+          get completed() { return info.completed; },
+          get remoteAddr() { return clientOf(request); },
+        });
+      } catch (error) {
+        return fail(error);
+      }
+      return response instanceof Response ? response : settle(response);
     };
     if (!context) return answer;
     return (request, info) => context.run(request, answer, request, info);

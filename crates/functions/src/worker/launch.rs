@@ -165,6 +165,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         function: function.clone(),
         socket: folder.socket(),
         in_flight: AtomicUsize::new(0),
+        admitted: AtomicU64::new(0),
         is_open: AtomicBool::new(true),
         last_used: AtomicU64::new(clock::millis()),
         lines: Mutex::new(vec![line]),
@@ -172,6 +173,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         woken: Notify::new(),
         is_single: launch.is_single,
         freed: launch.freed.clone(),
+        tasks: launch.tasks.clone(),
         ending,
     });
     let monitor = Monitor {

@@ -1,27 +1,43 @@
 //! A connection to a worker, used by one request after the other.
+//!
+//! Nobody else drives it: whoever waits for an answer, or for the next piece of one, lets the
+//! connection read and write meanwhile. A task of its own would have to be woken for every step, and
+//! the head of an answer would leave without the body that came along with it.
 
-use std::{io, path::Path};
+use std::{
+    future::poll_fn,
+    io,
+    path::Path,
+    pin::{Pin, pin},
+    task::{Context, Waker},
+};
 
 use axum::body::Body;
 use http::{Request, Response};
 use hyper::{
     body::Incoming,
-    client::conn::http1::{self, SendRequest},
+    client::conn::{
+        TrySendError,
+        http1::{self, SendRequest},
+    },
 };
 use hyper_util::rt::TokioIo;
-use tokio::{net::UnixStream, task::JoinHandle};
+use tokio::net::UnixStream;
 
 use super::Seat;
 
 /// Functions may send many headers.
 const MOST_HEADERS: usize = 512;
 
+/// Reads and writes, as long as it is polled.
+type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
 /// An open connection. It closes when it is dropped, and the worker's request with it: that is how
 /// a function hears that its client has gone.
 pub(crate) struct Line {
     sender: SendRequest<Body>,
-    /// Absent once it goes on by itself.
-    driver: Option<JoinHandle<()>>,
+    /// Absent once it has closed.
+    connection: Option<Connection>,
 }
 
 /// A request that no byte of an answer came to.
@@ -39,26 +55,46 @@ impl Line {
         builder.max_headers(MOST_HEADERS);
         let handshake = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) = handshake.map_err(io::Error::other)?;
-        let driver = tokio::spawn(async move {
-            // Whoever waits for an answer hears of the failure.
-            _ = connection.with_upgrades().await;
-        });
         Ok(Self {
             sender,
-            driver: Some(driver),
+            connection: Some(Box::pin(connection.with_upgrades())),
         })
     }
 
-    /// The connection goes on by itself, as something else than HTTP.
-    pub(crate) fn hand_over(mut self) {
-        self.driver = None;
+    /// Lets the connection read and write what it can now.
+    pub(crate) fn drive(&mut self, context: &mut Context<'_>) {
+        if let Some(connection) = &mut self.connection
+            && connection.as_mut().poll(context).is_ready()
+        {
+            // Whoever waits for an answer hears of the failure.
+            self.connection = None;
+        }
     }
-}
 
-impl Drop for Line {
-    fn drop(&mut self) {
-        if let Some(driver) = &self.driver {
-            driver.abort();
+    /// Whether it waits for a request: its last one is through, and the worker has not closed it.
+    pub(super) fn is_free(&mut self) -> bool {
+        self.drive(&mut Context::from_waker(Waker::noop()));
+        self.sender.is_ready()
+    }
+
+    /// The head of the answer.
+    async fn exchange(
+        &mut self,
+        request: Request<Body>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Body>>> {
+        let mut sending = pin!(self.sender.try_send_request(request));
+        poll_fn(|context| {
+            self.drive(context);
+            sending.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// The connection goes on by itself: as something else than HTTP, or to its request's end.
+    pub(crate) async fn go_on(self) {
+        if let Some(connection) = self.connection {
+            // Both ends have been told.
+            _ = connection.await;
         }
     }
 }
@@ -70,22 +106,17 @@ impl Seat {
         mut request: Request<Body>,
     ) -> Result<(Response<Incoming>, Line), Unsent> {
         loop {
-            let (mut line, is_new) = match self.worker().idle_line() {
-                // One that is still busy with its last request, or closed, is of no use.
-                Some(line) if !line.sender.is_ready() => continue,
+            let (mut line, is_new) = match self.worker().free_line() {
                 Some(line) => (line, false),
                 None => match Line::open(&self.worker().socket).await {
                     Ok(line) => (line, true),
                     Err(_) => return Err(Unsent::Whole(Box::new(request))),
                 },
             };
-            if is_new && line.sender.ready().await.is_err() {
-                return Err(Unsent::Whole(Box::new(request)));
-            }
-            match line.sender.try_send_request(request).await {
+            match line.exchange(request).await {
                 Ok(response) => return Ok((response, line)),
                 Err(mut failed) => match failed.take_message() {
-                    // The worker closed a connection that had waited too long.
+                    // The worker closed a connection that had waited too long, just now.
                     Some(unsent) if !is_new => request = unsent,
                     Some(unsent) => return Err(Unsent::Whole(Box::new(unsent))),
                     None => return Err(Unsent::Broken(failed.into_error())),
@@ -94,8 +125,13 @@ impl Seat {
         }
     }
 
-    /// The answer is through: the connection may serve the next request.
-    pub(crate) fn give_back(&self, line: Line) {
-        self.worker().keep(line);
+    /// The answer is through: the connection may serve the next request, once all of this one is
+    /// sent. A function may answer first and read later.
+    pub(crate) fn give_back(&self, mut line: Line) {
+        if line.is_free() {
+            self.worker().keep(line);
+        } else if line.connection.is_some() {
+            self.worker().tasks.spawn(line.go_on());
+        }
     }
 }

@@ -18,6 +18,7 @@ use std::{
 };
 
 use tokio::sync::{Notify, mpsc, watch};
+use tokio_util::task::TaskTracker;
 
 use crate::{catalog::Function, clock};
 
@@ -38,6 +39,8 @@ pub(crate) struct Worker {
     pub(crate) function: Arc<Function>,
     socket: PathBuf,
     in_flight: AtomicUsize,
+    /// How many requests there have been.
+    admitted: AtomicU64,
     is_open: AtomicBool,
     last_used: AtomicU64,
     /// Connections that wait for their next request.
@@ -49,6 +52,7 @@ pub(crate) struct Worker {
     is_single: bool,
     /// Told when a place is free again.
     freed: Arc<Notify>,
+    tasks: TaskTracker,
     ending: watch::Receiver<Option<Ending>>,
 }
 
@@ -107,6 +111,7 @@ impl Worker {
     /// Takes a place, unless the worker is about to go.
     pub(crate) fn try_enter(self: &Arc<Self>) -> Option<Seat> {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
+        self.admitted.fetch_add(1, Ordering::SeqCst);
         let seat = Seat(self.clone());
         // Checked after the place was taken: whoever closes looks at places afterwards.
         self.is_open().then(|| {
@@ -143,9 +148,18 @@ impl Worker {
         ended.ok().flatten().unwrap_or(Ending::Left)
     }
 
-    fn idle_line(&self) -> Option<Line> {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.pop()
+    /// A connection that waits; those that were closed meanwhile are let go.
+    fn free_line(&self) -> Option<Line> {
+        loop {
+            let last = {
+                let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+                lines.pop()
+            };
+            let mut line = last?;
+            if line.is_free() {
+                return Some(line);
+            }
+        }
     }
 
     fn keep(&self, line: Line) {

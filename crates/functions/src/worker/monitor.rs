@@ -56,6 +56,9 @@ struct Watched {
     asked: Option<(Instant, Duration)>,
     last_asked: Instant,
     questions: u64,
+    /// The request from which everything that goes on comes: how many there had been with it, and
+    /// the processor's time then.
+    alone: Option<(u64, Duration)>,
     retiring: Option<Retiring>,
     killed_for: Option<Reason>,
 }
@@ -78,6 +81,7 @@ impl Monitor {
             asked: None,
             last_asked: now,
             questions: 0,
+            alone: None,
             retiring: None,
             killed_for: None,
         };
@@ -160,6 +164,14 @@ impl Monitor {
                 self.worker.is_open.store(false, Ordering::SeqCst);
             }
         }
+        let burnt = self.burnt_by_one(watched);
+        if burnt >= self.limits.cpu {
+            return self.kill(Reason::Cpu, watched);
+        }
+        if burnt >= self.limits.cpu / 2 && watched.retiring.is_none() {
+            let within = self.limits.wall_clock;
+            return self.retire(Reason::Cpu, within, watched).await;
+        }
         let is_busy = self.worker.in_flight() > 0 || watched.report.pending > 0;
         if is_busy && watched.asked.is_none() && now - watched.last_asked >= PING {
             watched.questions += 1;
@@ -189,6 +201,21 @@ impl Monitor {
             return self.retire(Reason::EarlyDrop, grace, watched).await;
         }
         self.see_off(watched).await;
+    }
+
+    /// The processor's time that a single request has used. Where several are open at once, nobody
+    /// can tell whose it was.
+    fn burnt_by_one(&self, watched: &mut Watched) -> Duration {
+        let admitted = self.worker.admitted.load(Ordering::SeqCst);
+        let open = self.worker.in_flight() + watched.report.pending;
+        let same = watched
+            .alone
+            .filter(|(with, _)| open > 0 && *with == admitted);
+        let new = (open == 1).then_some((admitted, watched.usage.cpu));
+        watched.alone = same.or(new);
+        watched.alone.map_or(Duration::ZERO, |(_, before)| {
+            watched.usage.cpu.saturating_sub(before)
+        })
     }
 
     /// One that retires is told to go when nothing is open any more, and made to when it is time.

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use plinth_log::Record;
 use plinth_project::{FunctionRunner as _, FunctionSource};
 
 use crate::support::{TestFunctions, until};
@@ -78,6 +79,40 @@ async fn a_deployed_function_is_served_and_replaced_without_a_lost_request() {
     stop.store(true, Ordering::SeqCst);
     for caller in callers {
         caller.await.expect("no request failed");
+    }
+}
+
+#[tokio::test]
+async fn a_record_names_the_version_that_answered() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    let saying = |word: &str, delay: u32| {
+        format!(
+            "await new Promise((r) => setTimeout(r, {delay})); Deno.serve(() => new Response('{word}'));"
+        )
+    };
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &saying("one", 0))]);
+    assert_eq!(functions.fetch("hello").await, (200, "one".to_owned()));
+
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &saying("two", 2000))]);
+    functions
+        .service
+        .changed(functions.project.reference())
+        .await;
+    assert_eq!(functions.fetch("hello/early").await.1, "one");
+    while functions.fetch("hello").await.1 != "two" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(functions.fetch("hello/late").await.1, "two");
+
+    for (path, version) in [("/hello/early", 1), ("/hello/late", 2)] {
+        let is_call = |record: &Record| record.fields.get("path") == Some(&path.into());
+        let records = functions.records_with(is_call).await;
+        let call = records.iter().find(|record| is_call(record)).unwrap();
+        assert_eq!(call.fields["version"], version, "{path}");
     }
 }
 

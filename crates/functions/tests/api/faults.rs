@@ -109,6 +109,43 @@ async fn what_does_not_start_says_why_to_whoever_develops_it() {
 }
 
 #[tokio::test]
+async fn what_never_begins_to_serve_is_not_waited_for() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            "await new Promise((resolve) => setTimeout(resolve, 600_000)); Deno.serve(() => new Response());",
+        )],
+        &[("plinth.functions.boot_timeout", "1s")],
+    )
+    .await;
+
+    let (status, body) = functions.failure("hello").await;
+
+    assert_eq!((status, &body["code"]), (503, &json!("BOOT_ERROR")));
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("it did not serve within 1 s"), "{message}");
+    assert!(functions.worker_pids().is_empty());
+}
+
+#[tokio::test]
+async fn a_function_may_take_care_of_rejections_itself() {
+    let functions = TestFunctions::of(
+        r#"
+        let kept = 0;
+        addEventListener('unhandledrejection', (event) => { kept += 1; event.preventDefault(); });
+        Deno.serve(async (req) => {
+          if (req.url.endsWith('/reject')) Promise.reject(new Error('on purpose'));
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          return new Response(String(kept));
+        });"#,
+    )
+    .await;
+
+    assert_eq!(functions.fetch("hello/reject").await, (200, "1".to_owned()));
+    assert_eq!(functions.fetch("hello").await, (200, "1".to_owned()));
+}
+
+#[tokio::test]
 async fn in_production_only_the_log_says_why() {
     let functions = TestFunctions::start(Wish {
         files: &[("hello/index.ts", "throw new Error('a secret');")],

@@ -80,6 +80,9 @@ async fn a_mistake_shows_at_once_and_its_correction_too() {
     becomes(&functions, "hello", "better").await;
 }
 
+/// A module of WebAssembly that exports `add`; all of its bytes happen to be text.
+const ADD: &str = "\0asm\u{1}\0\0\0\u{1}\u{7}\u{1}\u{60}\u{2}\u{7f}\u{7f}\u{1}\u{7f}\u{3}\u{2}\u{1}\0\u{7}\u{7}\u{1}\u{3}add\0\0\n\u{9}\u{1}\u{7}\0\u{20}\0\u{20}\u{1}\u{6a}\u{b}";
+
 #[tokio::test]
 async fn imports_are_found_as_the_contract_orders_them() {
     let functions = TestFunctions::with(
@@ -95,9 +98,17 @@ async fn imports_are_found_as_the_contract_orders_them() {
             ("elsewhere/main.js", "export default { fetch: () => new Response('elsewhere') };"),
             ("static/index.ts", "const text = await Deno.readTextFile(new URL('./page.html', import.meta.url)); Deno.serve(() => new Response(text));"),
             ("static/page.html", "<p>hello</p>"),
+            ("wasm/index.ts", "import { add } from './add.wasm'; Deno.serve(() => new Response(String(add(3, 4))));"),
+            ("wasm/add.wasm", ADD),
+            ("page/index.tsx", "import { h } from './h.ts'; Deno.serve(() => new Response(<p class='x'>hello</p>));"),
+            ("page/h.ts", "export const h = (name: string, given: { class: string }, text: string) => `<${name} class=${given.class}>${text}</${name}>`;"),
+            ("page/deno.json", r#"{ "compilerOptions": { "jsx": "react", "jsxFactory": "h" } }"#),
             ("_shared/word.ts", "export const word: string = 'word';"),
         ],
-        &[("functions.named.entrypoint", "./functions/elsewhere/main.js")],
+        &[
+            ("functions.named.entrypoint", "./functions/elsewhere/main.js"),
+            ("functions.page.entrypoint", "./functions/page/index.tsx"),
+        ],
     )
     .await;
 
@@ -108,6 +119,8 @@ async fn imports_are_found_as_the_contract_orders_them() {
         ("typed", "typed"),
         ("named", "elsewhere"),
         ("static", "<p>hello</p>"),
+        ("wasm", "7"),
+        ("page", "<p class=x>hello</p>"),
     ] {
         assert_eq!(
             functions.fetch(path).await,

@@ -3,8 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
-use crate::support::{TestFunctions, Wish, until};
+use crate::support::{PATIENCE, PUBLISHABLE_KEY, TestFunctions, Wish, until};
 
 #[tokio::test]
 async fn an_endless_loop_is_ended_and_the_next_request_gets_a_new_worker() {
@@ -32,15 +36,91 @@ async fn an_endless_loop_is_ended_and_the_next_request_gets_a_new_worker() {
     );
 }
 
+/// Works for so many milliseconds, and listens now and then.
+const WORKS: &str = r#"
+    const work = async (time: number) => {
+      for (const end = Date.now() + time; Date.now() < end;) {
+        for (const pause = Date.now() + 10; Date.now() < pause;);
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    };
+    addEventListener('beforeunload', (event) => console.log('going for', (event as CustomEvent).detail.reason));
+    Deno.serve(async (req) => {
+      const [, , what, time] = new URL(req.url).pathname.split('/');
+      if (what === 'later') EdgeRuntime.waitUntil(work(Number(time)));
+      if (what === 'now') await work(Number(time));
+      return new Response('fine');
+    });
+"#;
+
+#[tokio::test]
+async fn a_request_that_uses_up_its_processor_time_is_ended_although_the_worker_listens() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", WORKS)],
+        &[("plinth.functions.cpu", "1s")],
+    )
+    .await;
+    functions.fetch("hello").await;
+
+    let (status, body) = functions.failure("hello/now/60000").await;
+
+    let message = "Function failed due to not having enough compute resources (please check logs)";
+    let expected = json!({ "code": "WORKER_RESOURCE_LIMIT", "message": message });
+    assert_eq!((status, body), (546, expected));
+    assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+    // At half of it the worker was told, and got no more requests.
+    functions
+        .records_with(|record| record.message == "going for cpu")
+        .await;
+    functions
+        .records_with(|record| record.message == "CPU time limit of 1 s exceeded")
+        .await;
+
+    // What goes on after an answer counts, too.
+    let [worker] = functions.worker_pids()[..] else {
+        panic!("one worker");
+    };
+    assert_eq!(functions.fetch("hello/later/60000").await.0, 200);
+    until("the worker to go", || {
+        !functions.worker_pids().contains(&worker)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn requests_do_not_share_their_processor_time() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", WORKS)],
+        &[
+            ("plinth.functions.cpu", "2s"),
+            ("plinth.functions.max_workers", "1"),
+        ],
+    )
+    .await;
+    functions.fetch("hello").await;
+    let workers = functions.worker_pids();
+
+    // One after the other, and at once: more in all than any one may use.
+    for _ in 0..4 {
+        assert_eq!(functions.fetch("hello/now/700").await.0, 200);
+    }
+    let calls = (0..6).map(|_| functions.fetch("hello/now/3000"));
+    let answers = futures_util::future::join_all(calls).await;
+
+    assert_eq!(answers, vec![(200, "fine".to_owned()); 6]);
+    assert_eq!(functions.worker_pids(), workers, "the same worker");
+}
+
 #[tokio::test]
 async fn memory_is_limited_on_the_heap_and_beside_it() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", r#"
             const kept: unknown[] = [];
+            addEventListener('beforeunload', (event) => console.log('going for', (event as CustomEvent).detail.reason));
             Deno.serve(async (req) => {
               const path = new URL(req.url).pathname;
               if (path.endsWith('/heap')) for (let i = 0; ; i++) { kept.push({ i, text: 'x'.repeat(10) + i }); if (i % 100000 === 0) await new Promise((r) => setTimeout(r)); }
-              if (path.endsWith('/buffers')) for (;;) { kept.push(new Uint8Array(1 << 20).fill(1)); await new Promise((r) => setTimeout(r)); }
+              if (path.endsWith('/buffers')) for (;;) { kept.push(new Uint8Array(1 << 20).fill(1)); await new Promise((r) => setTimeout(r, 20)); }
               return new Response('fine');
             });
         "#)],
@@ -59,6 +139,10 @@ async fn memory_is_limited_on_the_heap_and_beside_it() {
     }
     functions
         .records_with(|record| record.fields.get("reason") == Some(&json!("Memory")))
+        .await;
+    // It is told before it is too late.
+    functions
+        .records_with(|record| record.message == "going for memory")
         .await;
 }
 
@@ -109,6 +193,61 @@ async fn silence_and_endlessness_have_their_own_limits() {
 }
 
 #[tokio::test]
+async fn an_endless_answer_is_broken_off_although_it_never_pauses() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", "const piece = new Uint8Array(1 << 16); Deno.serve(() => new Response(new ReadableStream({ pull: (c) => c.enqueue(piece) })));")],
+        &[("plinth.functions.wall_clock", "2s")],
+    )
+    .await;
+
+    let mut answer = functions.get("hello").send().await.unwrap();
+    let began = Instant::now();
+    let mut bytes = 0;
+    let broken = loop {
+        match answer.chunk().await {
+            Ok(Some(piece)) => bytes += piece.len(),
+            Ok(None) => break false,
+            Err(_) => break true,
+        }
+        assert!(began.elapsed() < PATIENCE, "it goes on and on");
+    };
+
+    assert!(broken && bytes > 1 << 20, "{broken} {bytes}");
+}
+
+#[tokio::test]
+async fn an_endless_request_ends_with_its_time() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", "Deno.serve(async (req) => { for await (const _ of req.body!); return new Response('never'); });")],
+        &[("plinth.functions.wall_clock", "2s")],
+    )
+    .await;
+    let stream = TcpStream::connect(functions.address).await.unwrap();
+    let (mut reading, mut writing) = stream.into_split();
+    let head = format!(
+        "POST /hello HTTP/1.1\r\nhost: x\r\napikey: {PUBLISHABLE_KEY}\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    writing.write_all(head.as_bytes()).await.unwrap();
+    let drips = tokio::spawn(async move {
+        while writing.write_all(b"4\r\ndrop\r\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+
+    let mut answer = [0; 1024];
+    let length = tokio::time::timeout(PATIENCE, reading.read(&mut answer)).await;
+    let length = length.expect("an answer in time").unwrap();
+    drips.abort();
+
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    assert!(answer.starts_with("HTTP/1.1 546"), "{answer}");
+    assert!(
+        answer.contains("sb-error-code: WORKER_RESOURCE_LIMIT"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
 async fn a_slow_start_is_not_the_requests_time() {
     let functions = TestFunctions::with(
         &[(
@@ -139,6 +278,73 @@ async fn idle_functions_cost_no_process() {
     until("the worker to go", || functions.worker_pids().is_empty()).await;
 
     assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+}
+
+#[tokio::test]
+async fn a_worker_goes_at_the_end_of_its_life_where_it_has_one() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", r#"
+            addEventListener('beforeunload', (event) => console.log('going for', (event as CustomEvent).detail.reason));
+            Deno.serve(() => new Response(Deno.env.get('SB_EXECUTION_ID')));
+        "#)],
+        &[("plinth.functions.worker_lifetime", "2s")],
+    )
+    .await;
+    let (_, first) = functions.fetch("hello").await;
+
+    let began = Instant::now();
+    while functions.fetch("hello").await.1 == first {
+        assert!(began.elapsed() < PATIENCE, "the same worker still");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+
+    functions
+        .records_with(|record| record.message == "going for wall_clock")
+        .await;
+}
+
+#[tokio::test]
+async fn work_that_never_ends_does_not_hold_the_service_up() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", "Deno.serve(() => { EdgeRuntime.waitUntil(new Promise(() => setInterval(() => {}, 1000))); return new Response('fine'); });")],
+        &[("plinth.functions.graceful_exit", "1s")],
+    )
+    .await;
+    assert_eq!(functions.fetch("hello").await.0, 200);
+
+    let began = Instant::now();
+    functions.service.finish().await;
+
+    assert!(
+        began.elapsed() >= Duration::from_secs(1),
+        "it is waited for"
+    );
+    assert!(began.elapsed() < PATIENCE / 2);
+    assert!(functions.worker_pids().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_function_prints_has_its_limits() {
+    let functions = TestFunctions::of(
+        "Deno.serve(() => { console.log('long ' + 'x'.repeat(20_000)); for (let i = 0; i < 300; i++) console.log('line', i); return new Response(); });",
+    )
+    .await;
+
+    functions.fetch("hello").await;
+
+    let is_notice = |record: &plinth_log::Record| {
+        record.message == "The function prints too much: messages are left out for a while"
+    };
+    let records = functions.records_with(is_notice).await;
+    let printed = |start: &str| {
+        let fits = records
+            .iter()
+            .filter(|record| record.message.starts_with(start));
+        fits.map(|record| record.message.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(printed("long "), [10_000]);
+    assert_eq!(printed("line ").len(), 99);
+    assert_eq!(records.iter().filter(|record| is_notice(record)).count(), 1);
 }
 
 #[tokio::test]

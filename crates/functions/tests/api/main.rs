@@ -3,6 +3,7 @@
 mod deployed;
 mod faults;
 mod folder;
+mod imports;
 mod limits;
 mod refusals;
 mod sandbox;

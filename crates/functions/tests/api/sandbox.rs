@@ -1,8 +1,10 @@
 //! What a function cannot reach (functions contract §8.4, §14.7).
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::support::{PATIENCE, TestFunctions};
+use crate::support::{PATIENCE, TestFunctions, until};
 
 /// Tries one thing after the other, and tells what became of each.
 async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
@@ -73,6 +75,47 @@ async fn files_processes_and_other_sockets_are_out_of_reach() {
         }
     }
     assert_eq!(told.as_object().unwrap().len(), 13);
+}
+
+#[tokio::test]
+async fn temporary_files_are_a_workers_own() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", r#"
+            import fs from 'node:fs/promises';
+            import os from 'node:os';
+            import path from 'node:path';
+            Deno.serve(async () => {
+              const before = (await fs.readdir(os.tmpdir())).length;
+              const folder = await Deno.makeTempDir();
+              const file = await Deno.makeTempFile();
+              const own = path.join(os.tmpdir(), 'own.txt');
+              await Deno.writeTextFile(path.join(folder, 'a.txt'), 'a');
+              await Deno.writeTextFile(file, 'b');
+              await fs.writeFile(own, 'c');
+              const texts = await Promise.all([path.join(folder, 'a.txt'), file, own].map((name) => Deno.readTextFile(name)));
+              const isInside = [folder, file].every((name) => path.dirname(name) === os.tmpdir());
+              return Response.json({ before, texts, isInside, folder: os.tmpdir() });
+            });
+        "#)],
+        &[("edge_runtime.policy", "oneshot")],
+    )
+    .await;
+
+    let mut folders = Vec::new();
+    for _ in 0..2 {
+        let answer = functions.get("hello").send().await.unwrap();
+        let told: Value = answer.json().await.unwrap();
+        assert_eq!(told["before"], 0, "empty at first");
+        assert_eq!(told["texts"], serde_json::json!(["a", "b", "c"]));
+        assert_eq!(told["isInside"], true);
+        folders.push(told["folder"].as_str().unwrap().to_owned());
+    }
+
+    assert_ne!(folders[0], folders[1]);
+    until("them to go with their workers", || {
+        folders.iter().all(|folder| !Path::new(folder).exists())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{PUBLISHABLE_KEY, TestFunctions, read};
+use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, read};
 
 #[tokio::test]
 async fn every_way_to_serve_answers_on_the_workers_socket() {
@@ -176,19 +176,15 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
             ("hello/index.ts", "import p from 'node:process'; Deno.serve(() => Response.json([Deno.env.toObject(), p.env.FROM_FILE]));"),
             (".env", "FROM_FILE=\"two\\nlines\"\nSUPABASE_URL=forged\nOVER=file\n"),
         ],
-        &[("config.toml", "[edge_runtime.secrets]\nFROM_CONFIG = \"1\"\nOVER = \"config\"")],
+        &[("config.toml", "[edge_runtime.secrets]\nFROM_CONFIG = \"1\"\nOVER = \"config\"\n\
+            [functions.hello.env]\nONLY_HERE = \"yes\"\nSUPABASE_ANON_KEY = \"forged\"")],
     )
     .await;
     functions.shelf.set_secret("KEPT", "by an operator");
 
-    let seen: Value = functions
-        .get("hello")
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap();
+    let answer = functions.get("hello").send().await.unwrap();
+    let execution_id = answer.headers()["x-deno-execution-id"].clone();
+    let seen: Value = answer.json().await.unwrap();
 
     let environment = seen[0].as_object().unwrap();
     let value = |name: &str| {
@@ -212,6 +208,17 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
     assert_eq!(value("SUPABASE_FUNCTION_SLUG"), "hello");
     assert_eq!(value("SB_REGION"), "local");
     assert_eq!(
+        (
+            value("SUPABASE_PUBLISHABLE_KEY"),
+            value("SUPABASE_SECRET_KEY")
+        ),
+        (PUBLISHABLE_KEY, SECRET_KEY)
+    );
+    assert_eq!(value("SB_EXECUTION_ID"), execution_id);
+    let reference = functions.project.reference();
+    assert_eq!(value("DENO_DEPLOYMENT_ID"), format!("{reference}_hello_0"));
+    assert_eq!(value("ONLY_HERE"), "yes");
+    assert_eq!(
         (value("FROM_FILE"), &seen[1]),
         ("two\nlines", &json!("two\nlines"))
     );
@@ -227,6 +234,8 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
         "DENO_DIR",
         "DENO_SERVE_ADDRESS",
         "DENO_AUTO_SERVE",
+        "JSR_URL",
+        "NPM_CONFIG_REGISTRY",
     ] {
         assert!(!environment.contains_key(hidden), "{hidden}");
     }

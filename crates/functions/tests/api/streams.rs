@@ -45,6 +45,78 @@ async fn an_answer_is_passed_on_piece_by_piece() {
 }
 
 #[tokio::test]
+async fn a_huge_answer_waits_for_its_reader_and_is_kept_nowhere() {
+    const PIECES: usize = 4096;
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", r#"
+            let made = 0;
+            const piece = new Uint8Array(1 << 16);
+            Deno.serve((req) => {
+              if (req.method === 'POST') return new Response(String(made));
+              return new Response(new ReadableStream({
+                pull: (controller) => { made += 1; controller.enqueue(piece.slice()); if (made === 4096) controller.close(); },
+              }));
+            });
+        "#)],
+        &[("plinth.functions.memory", "128MiB")],
+    )
+    .await;
+    let made = async || {
+        let answer = functions.post("hello").send().await.unwrap();
+        answer.text().await.unwrap().parse::<usize>().unwrap()
+    };
+
+    let mut answer = functions.get("hello").send().await.unwrap();
+    let mut bytes = answer.chunk().await.unwrap().unwrap().len();
+    // As long as nobody reads on, only what fits into the buffers on the way is made.
+    let mut before = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let now = made().await;
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    assert!(before < PIECES / 4, "{before} pieces were made for nobody");
+    while let Some(piece) = answer.chunk().await.unwrap() {
+        bytes += piece.len();
+    }
+
+    assert_eq!(bytes, PIECES << 16);
+    assert_eq!(made().await, PIECES);
+}
+
+#[tokio::test]
+async fn connections_to_a_worker_are_used_again() {
+    let functions = TestFunctions::of(
+        r#"
+        let connections = 0;
+        const listener = Deno.listen({ port: 8000 });
+        for await (const conn of listener) {
+          connections += 1;
+          (async () => {
+            for await (const { respondWith } of (Deno as any).serveHttp(conn)) {
+              setTimeout(() => respondWith(new Response(String(connections))), 5);
+            }
+          })();
+        }"#,
+    )
+    .await;
+
+    for _ in 0..10 {
+        let calls = (0..8).map(|_| functions.post("hello").body("x").send());
+        for answer in futures_util::future::join_all(calls).await {
+            assert_eq!(answer.unwrap().status(), 200);
+        }
+    }
+
+    let (_, connections) = functions.fetch("hello").await;
+    let connections: usize = connections.parse().unwrap();
+    assert!(connections <= 8, "{connections} connections for 8 at once");
+}
+
+#[tokio::test]
 async fn a_request_without_a_length_streams_in() {
     let functions = TestFunctions::of(
         r#"Deno.serve(async (req) => {
@@ -121,21 +193,17 @@ async fn a_function_hears_that_its_client_has_gone() {
     assert_eq!(functions.worker_pids().len(), 1, "the worker stays");
 }
 
-#[tokio::test]
-async fn websockets_pass_through_and_keep_their_worker() {
-    let functions = TestFunctions::with(
-        &[("hello/index.ts", r#"
-            Deno.serve((req) => {
-              if (req.headers.get('upgrade') !== 'websocket') return new Response('no');
-              const { socket, response } = Deno.upgradeWebSocket(req, { protocol: 'chat' });
-              socket.onmessage = (event) => socket.send(`${new URL(req.url).searchParams.get('jwt')}: ${event.data}`);
-              return response;
-            });
-        "#)],
-        &[("functions.hello.verify_jwt", "false"), ("plinth.functions.worker_idle", "200ms")],
-    )
-    .await;
-    let request = http::Request::builder()
+const CHAT: &str = r#"
+    Deno.serve((req) => {
+      if (req.headers.get('upgrade') !== 'websocket') return new Response('no');
+      const { socket, response } = Deno.upgradeWebSocket(req, { protocol: 'chat' });
+      socket.onmessage = (event) => socket.send(`${new URL(req.url).searchParams.get('jwt')}: ${event.data}`);
+      return response;
+    });
+"#;
+
+fn handshake(functions: &TestFunctions) -> http::Request<()> {
+    http::Request::builder()
         .uri(format!("ws://{}/hello?jwt=me", functions.address))
         .header("host", functions.address.to_string())
         .header("connection", "Upgrade")
@@ -144,7 +212,39 @@ async fn websockets_pass_through_and_keep_their_worker() {
         .header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==")
         .header("sec-websocket-protocol", "chat")
         .body(())
+        .expect("a request")
+}
+
+#[tokio::test]
+async fn a_websocket_ends_with_its_time() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", CHAT)],
+        &[
+            ("functions.hello.verify_jwt", "false"),
+            ("plinth.functions.wall_clock", "1s"),
+        ],
+    )
+    .await;
+
+    let (mut socket, _) = tokio_tungstenite::connect_async(handshake(&functions))
+        .await
         .unwrap();
+
+    let end = timeout(PATIENCE, socket.next()).await.expect("it ends");
+    assert!(!matches!(end, Some(Ok(Message::Text(_)))), "{end:?}");
+}
+
+#[tokio::test]
+async fn websockets_pass_through_and_keep_their_worker() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", CHAT)],
+        &[
+            ("functions.hello.verify_jwt", "false"),
+            ("plinth.functions.worker_idle", "200ms"),
+        ],
+    )
+    .await;
+    let request = handshake(&functions);
 
     let (mut socket, answer) = tokio_tungstenite::connect_async(request).await.unwrap();
     assert_eq!(answer.headers()["sec-websocket-protocol"], "chat");

@@ -50,7 +50,7 @@ pub(super) const KEYS: &[Key] = &[
     duration(
         "plinth.functions.cpu",
         "2s",
-        "Processor time that a process may use without ever listening.",
+        "Processor time of one request; while several are open at once, time without ever listening.",
     ),
     duration(
         "plinth.functions.wall_clock",

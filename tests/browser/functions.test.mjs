@@ -1,0 +1,105 @@
+// Functions that a page of another origin calls: what browsers ask before, and what they let a page
+// read (functions contract §3).
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { done } from "./support/answers.mjs";
+import { openSite } from "./support/site.mjs";
+
+/** Answers for pages of everywhere, as the hosted service's own examples do. */
+const friendly = `
+const headers = {
+  "access-control-allow-origin": "*",
+  "access-control-allow-headers": "authorization, x-client-info, apikey, content-type",
+};
+const preflights: Record<string, string>[] = [];
+Deno.serve(async (req) => {
+  if (req.method === "OPTIONS") {
+    preflights.push(Object.fromEntries(req.headers));
+    return new Response("ok", { headers });
+  }
+  const { wish } = await req.json();
+  if (wish === "death") { Promise.reject(new Error("nobody listens")); await new Promise(() => {}); }
+  return Response.json({ method: req.method, wish, preflights: preflights.splice(0) }, { headers });
+});`;
+
+/** Says nothing to pages of elsewhere, and counts what reaches it. */
+const shy = `
+const seen: string[] = [];
+Deno.serve((req) => {
+  seen.push(req.method);
+  return Response.json(seen);
+});`;
+
+let site;
+before(async () => {
+  site = await openSite(
+    {},
+    { "supabase/functions/friendly/index.ts": friendly, "supabase/functions/shy/index.ts": shy },
+  );
+});
+after(() => site?.stop());
+
+/** Calls a function from a page, and tells what the page may read of its answer. */
+const invoke = (tab, name, body, key) =>
+  tab.evaluate(
+    async ([name, body, url, key]) => {
+      const caller = key ? supabase.createClient(url, key) : client;
+      const { data, error } = await caller.functions.invoke(name, { body });
+      if (!error) return { data, error };
+      const answer = error.context instanceof Response ? error.context : undefined;
+      const read = answer && {
+        status: answer.status,
+        code: answer.headers.get("sb-error-code"),
+        body: await answer.json(),
+      };
+      return { data, error: { name: error.name, ...read } };
+    },
+    [name, body, site.plinth.apiUrl, key],
+  );
+
+test("a page elsewhere calls a function, and the function answers the browser's preflight", async () => {
+  const tab = await site.visit("/");
+
+  const { method, wish, preflights } = await done(invoke(tab, "friendly", { wish: "tea" }));
+
+  assert.deepEqual([method, wish], ["POST", "tea"]);
+  assert.equal(preflights.length, 1, "the browser asked before");
+  const [asked] = preflights;
+  assert.equal(asked.origin, site.url);
+  assert.notEqual(site.url, site.plinth.apiUrl);
+  assert.equal(asked["access-control-request-method"], "POST");
+  assert.match(asked["access-control-request-headers"], /apikey/);
+  assert.equal(asked.apikey, undefined, "a preflight carries no key");
+});
+
+test("a browser refuses a function that says nothing to pages elsewhere", async () => {
+  const tab = await site.visit("/");
+
+  const { data, error } = await invoke(tab, "shy", { wish: "tea" });
+
+  assert.equal(data, null);
+  assert.deepEqual(error, { name: "FunctionsFetchError" });
+  // It was asked, and the call itself never left the browser.
+  const direct = await fetch(`${site.plinth.apiUrl}/functions/v1/shy`, {
+    headers: { apikey: site.plinth.keys.publishable },
+  });
+  assert.deepEqual(await direct.json(), ["OPTIONS", "GET"]);
+  assert.equal(direct.headers.get("access-control-allow-origin"), null);
+});
+
+test("a page may read why Plinth itself refused, or could not answer", async () => {
+  const tab = await site.visit("/");
+
+  const refused = await invoke(tab, "friendly", { wish: "tea" }, "sb_publishable_unknown");
+  const died = await invoke(tab, "friendly", { wish: "death" });
+
+  const message = "Invalid JWT format";
+  const code = "UNAUTHORIZED_INVALID_JWT_FORMAT";
+  const body = { code, message, msg: message };
+  assert.deepEqual(refused.error, { name: "FunctionsHttpError", status: 401, code, body });
+  assert.equal(died.error.status, 500);
+  assert.equal(died.error.code, "WORKER_ERROR");
+  assert.equal(died.error.body.code, "WORKER_ERROR");
+});

@@ -1,0 +1,112 @@
+// Packages of other registries than the usual ones: JSR's form, and npm's with a token of one's own
+// (functions contract §6).
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { startFunctions } from "./support.mjs";
+
+const token = "a-token-of-the-registry";
+const code = "export const word = 'kept elsewhere';\n";
+
+let registry;
+let plinth;
+before(async () => {
+  registry = createServer(answer).listen(0, "127.0.0.1");
+  await once(registry, "listening");
+  const host = `127.0.0.1:${registry.address().port}`;
+  const saying = (from) => `import { word } from "${from}";\nDeno.serve(() => new Response(word));\n`;
+  plinth = await startFunctions(
+    {
+      jsr: saying("jsr:@acme/word@1"),
+      npm: saying("npm:@acme/word@1.0.0"),
+      "npm/.npmrc": `@acme:registry=http://${host}/npm/\n//${host}/npm/:_authToken=${token}\n`,
+    },
+    { "plinth.functions.reachable_networks": ["127.0.0.1"] },
+    { JSR_URL: `http://${host}/jsr/` },
+  );
+});
+after(async () => {
+  await plinth?.stop();
+  registry?.close();
+});
+
+const call = (name) =>
+  fetch(`${plinth.apiUrl}/functions/v1/${name}`, { headers: { apikey: plinth.keys.publishable } });
+
+test("packages come from the registry of JSR that the server was told of", async () => {
+  const response = await call("jsr");
+  assert.deepEqual([response.status, await response.text()], [200, "kept elsewhere"]);
+});
+
+test("packages come from the registry that stands beside the function, with its token", async () => {
+  const response = await call("npm");
+  assert.deepEqual([response.status, await response.text()], [200, "kept elsewhere"]);
+});
+
+function answer(request, response) {
+  const path = decodeURIComponent(request.url);
+  const found = path.startsWith("/npm/") ? npm(path, request) : jsr(path);
+  response.writeHead(found ? 200 : 404);
+  response.end(found);
+}
+
+function jsr(path) {
+  switch (path) {
+    case "/jsr/@acme/word/meta.json":
+      return JSON.stringify({ scope: "acme", name: "word", latest: "1.0.0", versions: { "1.0.0": {} } });
+    case "/jsr/@acme/word/1.0.0_meta.json": {
+      const checksum = `sha256-${createHash("sha256").update(code).digest("hex")}`;
+      return JSON.stringify({
+        manifest: { "/mod.ts": { size: code.length, checksum } },
+        exports: { ".": "./mod.ts" },
+      });
+    }
+    case "/jsr/@acme/word/1.0.0/mod.ts":
+      return code;
+    default:
+      return undefined;
+  }
+}
+
+function npm(path, request) {
+  if (request.headers.authorization !== `Bearer ${token}`) return undefined;
+  const tarball = pack({
+    "package/package.json": JSON.stringify({ name: "@acme/word", version: "1.0.0", type: "module", main: "mod.js" }),
+    "package/mod.js": code,
+  });
+  if (path.endsWith(".tgz")) return tarball;
+  const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
+  const dist = { tarball: `http://${request.headers.host}/npm/@acme/word/-/word-1.0.0.tgz`, integrity };
+  const version = { name: "@acme/word", version: "1.0.0", dist };
+  return JSON.stringify({
+    name: "@acme/word",
+    "dist-tags": { latest: "1.0.0" },
+    versions: { "1.0.0": version },
+  });
+}
+
+/** Files as npm packs them. */
+function pack(files) {
+  const blocks = Object.entries(files).flatMap(([name, text]) => {
+    const header = Buffer.alloc(512);
+    header.write(name, 0);
+    header.write("0000644\0", 100);
+    header.write(`${Buffer.byteLength(text).toString(8).padStart(11, "0")}\0`, 124);
+    header.write("00000000000\0", 136);
+    header.write("        ", 148);
+    header.write("0", 156);
+    header.write("ustar\0" + "00", 257);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+    const body = Buffer.alloc(Math.ceil(Buffer.byteLength(text) / 512) * 512);
+    body.write(text);
+    return [header, body];
+  });
+  // Without a date, so that the same files are the same bytes.
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
