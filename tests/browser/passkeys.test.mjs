@@ -68,9 +68,7 @@ test("the browser's own forms of options and credentials are those of the server
       if (error) return { error: error.message };
       const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data.options);
       const credential = (await navigator.credentials.get({ publicKey })).toJSON();
-      return answer(
-        client.auth.passkey.verifyAuthentication({ challengeId: data.challenge_id, credential }),
-      );
+      return answer(client.auth.passkey.verifyAuthentication({ challengeId: data.challenge_id, credential }));
     }),
   );
 

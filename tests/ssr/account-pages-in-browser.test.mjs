@@ -5,11 +5,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
-import { executablePath } from "../browser/support/chromium.mjs";
 import { startApp } from "./support/app.mjs";
 import { openChromium } from "./support/chromium.mjs";
 
-const options = { skip: !executablePath && "there is no Chromium" };
 const webDir = process.env.PLINTH_TEST_WEB_DIR;
 
 let plinth;
@@ -18,7 +16,6 @@ let pages;
 let app;
 let browser;
 before(async () => {
-  if (options.skip) return;
   plinth = await startAccounts(webDir ? { "plinth.web_dir": webDir } : {});
   pages = plinth.apiUrl.replace("127.0.0.1", "localhost");
   app = await startApp({ ...plinth, apiUrl: pages });
@@ -60,7 +57,7 @@ function watch(page) {
   return asked;
 }
 
-test("signed in on the account pages, known to the Rust server", options, async () => {
+test("signed in on the account pages, known to the Rust server", async () => {
   const person = await signUp();
   const page = await browser.visit(`${pages}/sign-in`);
   await signIn(page, person);
@@ -79,7 +76,7 @@ test("signed in on the account pages, known to the Rust server", options, async 
   await heading(page, "Sign in");
 });
 
-test("signed in on the Rust server, known to the account pages", options, async () => {
+test("signed in on the Rust server, known to the account pages", async () => {
   const person = await signUp();
   const page = await browser.visit(`${app.url}/sign-in`);
   await signIn(page, person);
@@ -99,7 +96,7 @@ test("signed in on the Rust server, known to the account pages", options, async 
   await page.getByText("The server does not know you.").waitFor();
 });
 
-test("what changes on one side is known on the other", options, async () => {
+test("what changes on one side is known on the other", async () => {
   const person = await signUp();
   const page = await browser.visit(`${pages}/sign-in?next=%2Faccount%2Fpassword`);
   await signIn(page, person);

@@ -5,16 +5,12 @@ import { after, before, test } from "node:test";
 
 import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
 import { startApp } from "./support/app.mjs";
-import { executablePath } from "../browser/support/chromium.mjs";
 import { openChromium } from "./support/chromium.mjs";
-
-const options = { skip: !executablePath && "there is no Chromium" };
 
 let plinth;
 let app;
 let browser;
 before(async () => {
-  if (options.skip) return;
   plinth = await startAccounts();
   app = await startApp(plinth);
   browser = await openChromium();
@@ -45,7 +41,7 @@ async function told(page) {
 
 const nobody = ["The server does not know you.", "The browser does not know you."];
 
-test("signed in by a form, signed out by the page's script", options, async () => {
+test("signed in by a form, signed out by the page's script", async () => {
   const { email, password } = await signUp();
   const page = await browser.visit(app.url);
   assert.deepEqual(await told(page), nobody);
@@ -64,16 +60,19 @@ test("signed in by a form, signed out by the page's script", options, async () =
   assert.deepEqual(await page.context().cookies(), []);
 });
 
-test("signed in by the page's script, signed out by a form", options, async () => {
+test("signed in by the page's script, signed out by a form", async () => {
   const person = await signUp();
   const page = await browser.visit(app.url);
   await told(page);
 
-  const error = await page.evaluate(async ({ person, url, key }) => {
-    const { createBrowserClient } = await import("https://esm.sh/@supabase/ssr@0.12.7");
-    const answer = await createBrowserClient(url, key).auth.signInWithPassword(person);
-    return answer.error?.message ?? null;
-  }, { person, url: plinth.apiUrl, key: plinth.keys.publishable });
+  const error = await page.evaluate(
+    async ({ person, url, key }) => {
+      const { createBrowserClient } = await import("https://esm.sh/@supabase/ssr@0.12.7");
+      const answer = await createBrowserClient(url, key).auth.signInWithPassword(person);
+      return answer.error?.message ?? null;
+    },
+    { person, url: plinth.apiUrl, key: plinth.keys.publishable },
+  );
   assert.equal(error, null);
   await page.goto(`${app.url}/private`);
   await page.getByText("can see this").waitFor();

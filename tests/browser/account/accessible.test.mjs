@@ -5,7 +5,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { somebody } from "../../js-clients/support/accounts.mjs";
-import { field, hasFocus, heading, legible, openAccount, says, signIn } from "../support/account.mjs";
+import {
+  field,
+  hasFocus,
+  heading,
+  keepsPlace,
+  legible,
+  openAccount,
+  says,
+  signIn,
+} from "../support/account.mjs";
 import { pressOn, tabTo, typeInto } from "../support/keyboard.mjs";
 import { refuse } from "../support/refusals.mjs";
 import { codeOf, enterWithApp, memberWithApp } from "../support/two-step.mjs";
@@ -338,4 +347,64 @@ test("somebody who asked for less movement gets none", async () => {
       .map((element) => element.outerHTML.slice(0, 120)),
   );
   assert.deepEqual(moving, []);
+});
+
+test("the focus stays where somebody works: after a removal, a refusal, a message, a change", async () => {
+  const { page } = await enterWithApp(account, "/account/security");
+  const dialog = page.getByRole("dialog");
+  const remove = ["DELETE", /\/factors\//];
+  await pressOn(page, button(page, "Remove Pocket"));
+  const release = await refuse(page, remove, "conflict", { status: 409 });
+  await pressOn(page, button(dialog, "Remove"));
+  await dialog.getByRole("alert").waitFor();
+  assert.ok(await hasFocus(button(dialog, "Remove")), "a refusal in a dialog");
+  await release();
+  await page.keyboard.press("Enter");
+  await says(page, "You have no second step yet.");
+  await dialog.waitFor({ state: "detached" });
+  assert.ok(await hasFocus(page.getByRole("heading", { level: 1 })), "what was removed");
+
+  await link(page, "Profile").click();
+  await typeInto(page, field(page, /^Name/), "Ann Lee");
+  await pressOn(page, button(page, "Save changes"));
+  await says(page, "Saved.");
+  assert.ok(await hasFocus(button(page, "Save changes")), "what was saved");
+
+  await page.goto(`${account.url}/account/email`);
+  await typeInto(page, field(page, "New e-mail"), somebody("new").email);
+  await pressOn(page, button(page, "Change e-mail"));
+  const resend = page.getByRole("button", { name: /^Send a new code/ });
+  await pressOn(page, resend);
+  await page.getByRole("button", { name: /^Send a new code in \d+ s$/ }).waitFor();
+  assert.ok(await hasFocus(resend), "another message");
+});
+
+test("the focus stays where somebody works: after signing out other devices", async () => {
+  const { page, who } = await account.enter();
+  for (const name of ["Sign out other devices", /^Sign out .+ on .+$/]) {
+    const other = await account.visit("/sign-in", { userAgent: "Mozilla/5.0 (X11; Linux) Firefox/130.0" });
+    await signIn(other, who);
+    await heading(other, "Profile");
+    await page.goto(`${account.url}/account/sessions`);
+    await page.getByRole("listitem").filter({ hasText: "Firefox" }).waitFor();
+    await pressOn(page, page.getByRole("main").getByRole("button", { name }).last());
+    await says(page, "You're only signed in here.");
+    assert.ok(await keepsPlace(page), String(name));
+  }
+});
+
+test("the focus stays where somebody works: while they choose another second step", async () => {
+  const who = await memberWithApp(account);
+  const { access_token: token } = who.session;
+  const added = { factor_type: "totp", friendly_name: "Tablet" };
+  const { id, totp } = await account.ask("/factors", added, token);
+  const { id: challenge_id } = await account.ask(`/factors/${id}/challenge`, {}, token);
+  await account.ask(`/factors/${id}/verify`, { challenge_id, code: codeOf(totp.secret) }, token);
+  const page = await account.visit("/sign-in");
+  await signIn(page, who);
+  await pressOn(page, button(page, "Try another way"));
+  const first = page.getByRole("button", { name: /^Authenticator app/ }).first();
+  assert.ok(await hasFocus(first));
+  await page.keyboard.press("Enter");
+  assert.ok(await hasFocus(field(page, inApp)));
 });

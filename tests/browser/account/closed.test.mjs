@@ -1,4 +1,4 @@
-// Projects that let nobody sign up, and those that confirm by themselves.
+// A project that lets nobody sign up, with its pages below a path of their own.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -10,12 +10,13 @@ before(async () => {
   account = await openAccount({
     "auth.enable_signup": false,
     "plinth.account.self_delete": "off",
+    "plinth.account.path": "/login",
   });
 });
 after(() => account?.stop());
 
 test("sign-ups are closed, and nobody is sent there", async () => {
-  const page = await account.visit("/sign-up");
+  const page = await account.visit("/login/sign-up");
   await heading(page, "Sign-ups are closed.");
   await look(page, "sign-up-closed");
 
@@ -25,9 +26,22 @@ test("sign-ups are closed, and nobody is sent there", async () => {
 });
 
 test("who may not delete themselves is not asked to", async () => {
-  const { page } = await account.enter("/account/delete");
+  const { page } = await account.enter("/login/account/delete");
   await heading(page, "There is no such page");
-  await page.goto(`${account.url}/account`);
+  await page.goto(`${account.url}/login/account`);
   await heading(page, "Profile");
   assert.equal(await page.getByRole("link", { name: "Delete account" }).count(), 0);
+});
+
+test("the pages are below their path, and nowhere beside it", async () => {
+  const get = (path) => fetch(account.url + path, { redirect: "manual" });
+  for (const path of ["/login", "/login/"]) {
+    const root = await get(path);
+    assert.equal(root.status, 303, path);
+    assert.equal(root.headers.get("location"), "/login/account", path);
+  }
+  assert.equal((await get("/login/sign-in")).status, 200);
+  for (const path of ["/loginsign-in", "/loginconfirm", "/loginaccount", "/login_account/x.js", "/sign-in"]) {
+    assert.equal((await get(path)).status, 404, path);
+  }
 });

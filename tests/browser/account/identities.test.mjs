@@ -6,7 +6,8 @@ import { after, before, beforeEach, test } from "node:test";
 
 import { listenAsProvider } from "../../js-clients/support/openid.mjs";
 import { alerts, field, heading, look, openAccount, says } from "../support/account.mjs";
-import { inBanner, inToast, refuse } from "../support/refusals.mjs";
+import { banned } from "../support/refusals-by-form.mjs";
+import { atSignIn, inBanner, inToast, refuse } from "../support/refusals.mjs";
 
 let idp;
 let account;
@@ -160,4 +161,38 @@ test("whoever came from elsewhere has no password yet, and may set one", async (
   await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await says(page, "Password changed.");
+});
+
+test("connecting: a session that is no more leads to the sign-in page, a suspended account to its own", async () => {
+  const call = ["GET", /\/user\/identities\/authorize/];
+  for (const [code, stands] of Object.entries({ session_not_found: atSignIn, user_banned: banned })) {
+    const { page } = await account.enter("/account/identities");
+    await refuse(page, call, code, { status: 403 });
+    await page.getByRole("button", { name: "Connect Keycloak" }).click();
+    await stands(page);
+  }
+});
+
+test("a provider that an address names is believed if it is one of ours", async () => {
+  const { page } = await account.enter();
+  await page.goto(
+    `${account.url}/callback?error=x&error_code=provider_disabled&linked=keycloak&next=%2Faccount%2Fidentities`,
+  );
+  await heading(page, "Connected accounts");
+  await alerts(page, "Signing in with Keycloak isn't available.");
+});
+
+test("a question about disconnecting that is loaded again is asked again, and nothing has changed", async () => {
+  const { page } = await account.enter("/account/identities");
+  await page.getByRole("button", { name: "Connect Keycloak" }).click();
+  await says(page, "Keycloak is connected.");
+  const disconnect = page.getByRole("button", { name: "Disconnect Keycloak" });
+  await disconnect.click();
+  await page.getByRole("dialog").waitFor();
+  await page.reload();
+  await disconnect.waitFor();
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await disconnect.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
+  await says(page, "Keycloak is disconnected.");
 });

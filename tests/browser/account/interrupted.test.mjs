@@ -190,3 +190,21 @@ test("an app whose picture is gone is set up anew under the same name", async ()
   await page.getByRole("list", { name: "Second steps" }).getByRole("listitem").waitFor();
   assert.equal(await page.getByRole("list", { name: "Unfinished set-up" }).count(), 0);
 });
+
+test("an account that somebody was about to delete is still there after the page was loaded again", async () => {
+  const { page, who } = await account.enter("/account/delete");
+  const name = page.getByRole("main").locator("input[name=confirm]");
+  await name.fill(who.email);
+  await page.reload();
+  await heading(page, "Delete your account");
+  assert.equal(await name.inputValue(), "");
+
+  await refuse(page, ["DELETE", /\/auth\/v1\/user$/], "reauthentication_needed", { status: 400 });
+  await name.fill(who.email);
+  await page.getByRole("button", { name: "Delete my account" }).click();
+  await page.getByRole("dialog", { name: "Confirm it's you" }).waitFor();
+  await page.reload();
+  await heading(page, "Delete your account");
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  assert.equal((await account.admin("GET", `/users/${who.id}`)).email, who.email);
+});

@@ -95,3 +95,28 @@ test("what somebody typed before goes with them", async () => {
   await page.getByRole("banner").getByText(second.email).waitFor();
   assert.equal(await field(page, "New e-mail").inputValue(), "");
 });
+
+test("an address that somebody typed is not in the history for the next one", async () => {
+  const who = await account.member("ann", { password: "correct horse 1" });
+  const page = await account.visit("/sign-in");
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("link", { name: "Forgot password?" }).click();
+  await heading(page, "Forgot your password?");
+  assert.equal(await field(page, "E-mail").inputValue(), who.email);
+  await page.getByRole("link", { name: "Back to sign-in" }).click();
+  await signIn(page, { ...who, password: "correct horse 1" });
+  await heading(page, "Profile");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await heading(page, "You're signed out");
+
+  const visited = [];
+  for (let steps = 0; steps < 2; steps += 1) {
+    await page.goBack();
+    await field(page, "E-mail").waitFor();
+    visited.push(new URL(page.url()).pathname);
+    assert.equal(await field(page, "E-mail").inputValue(), "", page.url());
+    const kept = await page.evaluate(() => JSON.stringify([history.state, { ...sessionStorage }]));
+    assert.ok(!kept.includes(who.email), kept);
+  }
+  assert.deepEqual(visited, ["/forgot-password", "/sign-in"]);
+});

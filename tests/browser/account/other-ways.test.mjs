@@ -81,8 +81,8 @@ test("members of an organisation are sent there, once, and the form is busy unti
     const form = document.querySelector("form");
     form.addEventListener("submit", () => setInterval(() => form.requestSubmit(), 50), { once: true });
     addEventListener("pagehide", () => {
-      const { textContent, ariaBusy, disabled } = form.querySelector("button[type=submit]");
-      localStorage.setItem("last seen", JSON.stringify([textContent, ariaBusy, disabled]));
+      const { textContent, ariaBusy, ariaDisabled } = form.querySelector("button[type=submit]");
+      localStorage.setItem("last seen", JSON.stringify([textContent, ariaBusy, ariaDisabled]));
     });
   });
   await page.getByRole("button", { name: "Continue" }).click({ noWaitAfter: true });
@@ -93,26 +93,61 @@ test("members of an organisation are sent there, once, and the form is busy unti
   assert.deepEqual([await asked(), await arrived()], [1, 1]);
   await page.goto(`${account.url}/sign-in`);
   const last = await page.evaluate(() => JSON.parse(localStorage.getItem("last seen")));
-  assert.deepEqual(last, ["Opening…", "true", true]);
+  assert.deepEqual(last, ["Opening…", "true", "true"]);
 });
 
 /** Somebody whom the application let in without a name. */
-async function enterUnnamed() {
+async function enterUnnamed(path = "/sign-up") {
   const session = await account.ask("/signup", {});
-  return { page: await account.resume(session, "/sign-up"), id: session.user.id };
+  return { page: await account.resume(session, path), id: session.user.id };
 }
 
-test("somebody without a name keeps the account by giving one", async () => {
-  const { page, id } = await enterUnnamed();
+const confirmations = {
+  code: (page, { otp }) => field(page, "Code from the mail").fill(otp),
+  link: async (page, { link }) => {
+    await page.goto(link);
+    await page.getByRole("button", { name: "Confirm e-mail" }).click();
+  },
+};
+
+/** Where somebody goes on to: a page of the application, one of ours, or none in particular. */
+const ways = ["/auth/v1/health", "/account/sessions", null];
+
+for (const [by, confirm] of Object.entries(confirmations)) {
+  for (const next of ways) {
+    test(`somebody without a name keeps the account by giving one: by ${by}, next ${next}`, async () => {
+      const { page, id } = await enterUnnamed(
+        next ? `/sign-up?next=${encodeURIComponent(next)}` : "/sign-up",
+      );
+      const who = somebody("named");
+      await heading(page, "Keep your account");
+      if (by === "code" && !next) await look(page, "keep-account");
+      await field(page, "E-mail").fill(who.email);
+      await page.getByRole("button", { name: "Continue" }).click();
+      await heading(page, "Check your mail");
+      await confirm(page, await account.mail(who.email));
+
+      await heading(page, "Set a password");
+      const user = await account.admin("GET", `/users/${id}`);
+      assert.deepEqual([user.email, user.is_anonymous], [who.email, false]);
+      await field(page, "New password").fill(who.password);
+      await page.getByRole("button", { name: "Save password" }).click();
+      if (next) await page.waitForURL(account.url + next);
+      else await says(page, "Password changed.");
+      await account.ask("/token?grant_type=password", who);
+    });
+  }
+}
+
+test("a first password can wait for those who are on their way", async () => {
+  const { page } = await enterUnnamed("/sign-up?next=%2Faccount%2Fsessions");
   const { email } = somebody("named");
-  await heading(page, "Keep your account");
-  await look(page, "keep-account");
   await field(page, "E-mail").fill(email);
   await page.getByRole("button", { name: "Continue" }).click();
   await heading(page, "Check your mail");
   await field(page, "Code from the mail").fill((await account.mail(email)).otp);
-
-  await heading(page, /password/);
-  const user = await account.admin("GET", `/users/${id}`);
-  assert.deepEqual([user.email, user.is_anonymous], [email, false]);
+  await heading(page, "Set a password");
+  await look(page, "first-password");
+  await page.getByRole("button", { name: "Not now" }).click();
+  await heading(page, "Devices");
 });

@@ -35,7 +35,10 @@ test("a passkey is added, named, used and removed", async () => {
   await page.getByRole("link", { name: "Sign in again" }).click();
   // The browser may offer the passkey by itself, and may be doing so at this very moment.
   await heading(page, "Profile").catch(async () => {
-    await page.getByRole("button", { name: "Use a passkey" }).click({ timeout: 2000 }).catch(() => {});
+    await page
+      .getByRole("button", { name: "Use a passkey" })
+      .click({ timeout: 2000 })
+      .catch(() => {});
     await heading(page, "Profile");
   });
   await page.getByRole("link", { name: "Two-step verification" }).click();

@@ -106,6 +106,23 @@ test("a phone is set up with the code that is sent there, once", async () => {
   await alerts(page, "This number is already set up.");
 });
 
+test("a phone can be added after the page was loaded again, at either step", async () => {
+  const { page, who } = await account.enter("/account/security/phone/new");
+  const number = newNumber();
+  await field(page, "Phone number").fill(number);
+  await page.reload();
+  await heading(page, "Add a phone");
+  assert.equal(await field(page, "Phone number").inputValue(), "");
+  await addPhone(page, number);
+  await page.reload();
+  await field(page, "Phone number").waitFor();
+  assert.equal(await field(page, inMessage).count(), 0);
+  await rest(who);
+  await addPhone(page, number);
+  await field(page, inMessage).fill(sms.codeTo(number));
+  await page.getByRole("list", { name: "Second steps" }).getByText("Text message").waitFor();
+});
+
 test("a set-up that was left is finished later", async () => {
   const { page, who } = await account.enter("/account/security");
   const number = newNumber();

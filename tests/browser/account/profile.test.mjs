@@ -28,6 +28,14 @@ test("a name is saved, and what is not saved is not lost unasked", async () => {
   page.once("dialog", (dialog) => dialog.dismiss());
   await page.getByRole("link", { name: "Devices" }).click();
   await heading(page, "Profile");
+  const asked = [];
+  page.once("dialog", (dialog) => {
+    asked.push(dialog.message());
+    return dialog.dismiss();
+  });
+  await page.getByRole("button", { name: "Sign out" }).click();
+  assert.deepEqual(asked, ["You have unsaved changes. Leave without saving them?"]);
+  assert.equal(await field(page, "Name").inputValue(), "Ann Lee");
   await page.getByRole("button", { name: "Save changes" }).click();
 
   await says(page, "Saved.");
@@ -36,6 +44,14 @@ test("a name is saved, and what is not saved is not lost unasked", async () => {
   await page.reload();
   await page.getByText("Ann Lee", { exact: true }).waitFor();
   assert.ok(await page.locator("time").first().getAttribute("datetime"));
+});
+
+test("whoever does not want their changes is signed out without them", async () => {
+  const { page } = await account.enter();
+  await field(page, "Name").fill("Ann Lee");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await heading(page, "You're signed out");
 });
 
 test("the button for back asks, too, and leaves everything as it was for whoever stays", async () => {

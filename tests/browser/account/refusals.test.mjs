@@ -12,6 +12,7 @@ import {
   getsTitle,
   hasFocus,
   heading,
+  isAlive,
   look,
   openAccount,
   says,
@@ -76,6 +77,14 @@ for (const name of [
     await send();
     await banned(page);
     assert.ok(await getsTitle(page, "Error: "));
+    // Whoever is signed in can leave.
+    const isIn = ["second step", "change password"].includes(name);
+    const leave = page.getByRole("button", { name: "Sign out" });
+    assert.equal(await leave.count(), isIn ? 1 : 0);
+    if (isIn) {
+      await leave.click();
+      return heading(page, "You're signed out");
+    }
     // Another page is another beginning.
     await page.evaluate(() => history.pushState(null, "", "/signed-out"));
     await heading(page, "You're signed out");
@@ -337,9 +346,12 @@ test("whoever comes back from elsewhere learns why it did not work out", async (
     assert.equal(page.url(), `${account.url}/callback`);
     await page.getByRole("link", { name: "Back to sign-in" }).waitFor();
   }
-  await page.goto("about:blank");
-  await page.goto(`${account.url}/callback?error=x&error_code=provider_disabled&linked=constructor`);
-  await onPage(unfinished, "Signing in with Constructor isn't available.")(page);
+  for (const linked of ["constructor", "password", "Call +1 555 0100"]) {
+    const said = new URLSearchParams({ error: "x", error_code: "provider_disabled", linked });
+    await page.goto("about:blank");
+    await page.goto(`${account.url}/callback?${said}`);
+    await onPage(unfinished, texts.provider_disabled)(page);
+  }
   // Whoever made the link may have written its words: none of them are shown.
   const forged = {
     weak_password: "Choose a stronger password.",
@@ -352,6 +364,7 @@ test("whoever comes back from elsewhere learns why it did not work out", async (
         error: "server_error",
         error_code: code,
         error_description: "Call +1 555 0100",
+        linked: "Call +1 555 0100",
       });
       await page.goto("about:blank");
       await page.goto(`${account.url}${start}${said}`);
@@ -365,4 +378,71 @@ test("whoever comes back from elsewhere learns why it did not work out", async (
   await page.goto("about:blank");
   await page.goto(`${account.url}/callback#error=access_denied&error_code=otp_expired`);
   await onPage("This link no longer works", "This link has expired or was already used.")(page);
+});
+
+test("whatever an address says, whoever is signed in stays so and is told nothing about themselves", async () => {
+  const session = await account.ask("/token?grant_type=password", await account.member());
+  const page = await account.resume(session, "/account");
+  await heading(page, "Profile");
+  const cookies = async () => (await page.context().cookies()).map(({ name, value }) => [name, value]);
+  const before = await cookies();
+  const codes = [
+    "user_not_found",
+    "session_not_found",
+    "session_expired",
+    "refresh_token_not_found",
+    "refresh_token_already_used",
+    "bad_jwt",
+    "no_authorization",
+    "user_banned",
+  ];
+  for (const code of codes) {
+    for (const start of ["/callback?", "/confirm#"]) {
+      await page.goto("about:blank");
+      await page.goto(`${account.url}${start}error=x&error_code=${code}&next=%2Faccount`);
+      await onPage(
+        "Sign-in didn't finish",
+        "The server took too long or had a problem. Please try again.",
+      )(page);
+      assert.deepEqual(await cookies(), before, code);
+      assert.ok(await isAlive(account, session), code);
+    }
+  }
+  await page.getByRole("link", { name: "Back to your account" }).click();
+  await heading(page, "Profile");
+});
+
+test("a page of another site that leads here signs nobody out", async () => {
+  const { page } = await account.enter();
+  const there = `${account.url}/callback?error=x&error_code=bad_jwt`;
+  await page.route("http://elsewhere.test/**", (route) =>
+    route.fulfill({ contentType: "text/html", body: `<script>location = ${JSON.stringify(there)}</script>` }),
+  );
+  await page.goto("http://elsewhere.test/");
+  await heading(page, "Sign-in didn't finish");
+  await page.goto(`${account.url}/account`);
+  await heading(page, "Profile");
+});
+
+test("words of an address are not shown inside the account either", async () => {
+  const { page } = await account.enter();
+  const said = new URLSearchParams({
+    error: "x",
+    error_code: "provider_disabled",
+    linked: "your account was locked. Call +1 555 0100",
+    next: "/account/identities",
+  });
+  await page.goto(`${account.url}/callback?${said}`);
+  await onPage("Sign-in didn't finish", "Signing in with this provider isn't available.")(page);
+  assert.equal(await page.getByText("555").count(), 0);
+});
+
+test("a link that cannot be used says nothing of the session that is there", async () => {
+  const { page } = await account.enter();
+  await page.goto(`${account.url}/confirm?token_hash=abc&type=magiclink`);
+  await refuse(page, ["POST", /\/auth\/v1\/verify/], "user_not_found", { status: 404 });
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  await page.goto(`${account.url}/account`);
+  await heading(page, "Profile");
 });

@@ -19,15 +19,28 @@ after(() => account?.stop());
 const get = (path, headers = {}) => fetch(account.url + path, { redirect: "manual", headers });
 
 test("a page runs no script but its own, is framed by nobody and cached by nobody", async () => {
+  const guarded = (response) => {
+    assert.equal(response.status, 200);
+    const header = (name) => response.headers.get(name);
+    const policy = header("content-security-policy");
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.doesNotMatch(policy, /unsafe|\*/);
+    assert.equal(header("referrer-policy"), "strict-origin");
+    assert.match(header("cache-control"), /\bno-store\b/);
+    assert.equal(header("x-content-type-options"), "nosniff");
+  };
+  // Those for members pass through what looks at sessions.
+  const who = await memberWithApp(account);
+  const half = await account.ask("/token?grant_type=password", who);
+  guarded(await get("/account/sessions", as(who.session)));
+  guarded(await get("/sign-in/mfa", as(half)));
+  const led = await get("/account", as(half));
+  assert.equal(led.status, 303);
+  assert.match(led.headers.get("cache-control"), /\bno-store\b/);
+
   const response = await get("/sign-in");
-  assert.equal(response.status, 200);
-  const header = (name) => response.headers.get(name);
-  assert.match(header("content-security-policy"), /default-src 'none'; script-src 'self'; style-src 'self';/);
-  assert.match(header("content-security-policy"), /frame-ancestors 'none'/);
-  assert.doesNotMatch(header("content-security-policy"), /unsafe|\*/);
-  assert.equal(header("referrer-policy"), "strict-origin");
-  assert.equal(header("cache-control"), "no-store");
-  assert.equal(header("x-content-type-options"), "nosniff");
+  guarded(response);
   const page = await response.text();
   const scripts = [...page.matchAll(/<script([^>]*)>([^<]*)/g)];
   for (const [, attributes, text] of scripts) {
@@ -64,11 +77,6 @@ test("guests see nothing of an account, not even for a moment", async () => {
 test("whoever owes their second step sees nothing of an account either", async () => {
   const who = await memberWithApp(account);
   const half = await account.ask("/token?grant_type=password", who);
-  const as = (session) => ({
-    cookie: cookiesOf(session, account.url)
-      .map(({ name, value }) => `${name}=${value}`)
-      .join("; "),
-  });
   const forged = { ...half, user: { ...half.user, factors: [] } };
   for (const session of [half, forged]) {
     // However somebody comes here, also by a link of another site.
@@ -89,17 +97,47 @@ test("whoever owes their second step sees nothing of an account either", async (
   assert.equal(guest.headers.get("location"), "/sign-in?next=%2Faccount%2Fsessions");
 });
 
-test("a session that was ended elsewhere opens no page", async () => {
-  const session = await account.ask("/token?grant_type=password", await account.member());
-  const { access_token: token } = session;
-  await fetch(`${account.url}/auth/v1/logout?scope=global`, {
+/** The cookies of a session, as a browser sends them. */
+const as = (session) => ({
+  cookie: cookiesOf(session, account.url)
+    .map(({ name, value }) => `${name}=${value}`)
+    .join("; "),
+});
+
+const signOutEverywhere = ({ access_token: token }) =>
+  fetch(`${account.url}/auth/v1/logout?scope=global`, {
     method: "POST",
     headers: { apikey: account.plinth.keys.publishable, authorization: `Bearer ${token}` },
   });
-  const [{ name, value }] = cookiesOf(session, account.url);
-  const response = await get("/account", { cookie: `${name}=${value}` });
-  assert.equal(response.status, 303);
-  assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount");
+
+test("a session that was ended elsewhere opens no page, with one step or two behind it", async () => {
+  const one = await account.ask("/token?grant_type=password", await account.member());
+  const { session: two } = await memberWithApp(account);
+  for (const session of [one, two]) {
+    assert.equal((await get("/account", as(session))).status, 200);
+    await signOutEverywhere(session);
+    const response = await get("/account", as(session));
+    assert.equal(response.status, 303);
+    assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount");
+    const removed = response.headers.getSetCookie().filter((line) => /=; Max-Age=0/.test(line));
+    assert.equal(removed.length, cookiesOf(session, account.url).length);
+  }
+});
+
+test("nothing of an account whose session has ended is shown, not even for a moment", async () => {
+  const who = await memberWithApp(account);
+  await signOutEverywhere(who.session);
+  const page = await account.visit("about:blank");
+  await page.context().addCookies(cookiesOf(who.session, account.url));
+  await page.addInitScript((needle) => {
+    const check = () => {
+      if (document.body?.textContent.includes(needle)) sessionStorage.setItem("seen", "yes");
+    };
+    new MutationObserver(check).observe(document, { childList: true, subtree: true, characterData: true });
+  }, who.email);
+  await page.goto(`${account.url}/account`);
+  await heading(page, "Sign in");
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("seen")), null);
 });
 
 test("every project has its own pages below its path, and its own session", async () => {

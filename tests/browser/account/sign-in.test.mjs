@@ -137,13 +137,56 @@ test("a wrong password is cleared and asked for again", async () => {
 test("an unconfirmed address gets its mail again", async () => {
   const who = somebody();
   await account.admin("POST", "/users", { ...who, email_confirm: false });
-  const page = await account.visit("/sign-in");
+  const page = await account.visit("/sign-in?next=%2Faccount%2Fsessions");
   await signIn(page, who);
 
   await alerts(page, "Confirm your e-mail first.");
   await page.getByRole("button", { name: "Send the confirmation again" }).click();
   await page.getByRole("button", { name: /again in \d+ s/ }).waitFor();
-  assert.ok((await account.mail(who.email)).link);
+  await page.goto((await account.mail(who.email)).link);
+  await page.getByRole("button", { name: "Confirm e-mail" }).click();
+  await heading(page, "Devices");
+});
+
+test("a link that is too old is sent again, and still leads on", async () => {
+  const who = somebody();
+  await account.admin("POST", "/users", { ...who, email_confirm: false });
+  const page = await account.visit("/confirm?token_hash=abc&type=signup&next=%2Faccount%2Fsessions");
+  await page.getByRole("button", { name: "Confirm e-mail" }).click();
+  await heading(page, "This link no longer works");
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("button", { name: "Send a new link" }).click();
+  await heading(page, "Check your mail");
+  await page.goto((await account.mail(who.email)).link);
+  await page.getByRole("button", { name: "Confirm e-mail" }).click();
+  await heading(page, "Devices");
+});
+
+test("the way that was used last is marked", async () => {
+  const who = await account.member();
+  const page = await account.visit("/sign-in");
+  const leave = async () => {
+    await heading(page, "Profile");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in again" }).click();
+  };
+  assert.equal(await page.getByText("Last used").count(), 0);
+  await signIn(page, who);
+  await leave();
+  const submit = page.getByRole("button", { name: "Sign in", exact: true });
+  await submit.getByText("Last used").waitFor();
+  assert.match(await page.ariaSnapshot(), /button "Sign in"/);
+  await look(page, "sign-in-last-used");
+
+  const byCode = page.getByRole("link", { name: "Sign in with a code instead" });
+  await byCode.click();
+  await field(page, "E-mail").fill(who.email);
+  await page.getByRole("button", { name: "Send code" }).click();
+  await heading(page, "Check your mail");
+  await field(page, "Code").fill((await account.mail(who.email)).otp);
+  await leave();
+  await byCode.getByText("Last used").waitFor();
+  assert.equal(await page.getByText("Last used").count(), 1);
 });
 
 test("a suspended account gets a page that says so", async () => {

@@ -217,4 +217,15 @@ test("whoever has a password that would be refused today is advised, not stopped
   await page.reload();
   await heading(page, "Profile");
   assert.equal(await page.getByText("Your password is weaker").count(), 0);
+
+  // In the same document again, where the page is there before the answer has been looked at.
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("link", { name: "Sign in again" }).click();
+  for (let time = 0; time < 2; time += 1) {
+    await signIn(page, who);
+    await heading(page, "Profile");
+    await says(page, "Your password is weaker than we ask for today.");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in again" }).click();
+  }
 });

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 
 import { alerts, field, hasFocus, heading, look, openAccount, says, signIn } from "../support/account.mjs";
 import { inToast, refuse } from "../support/refusals.mjs";
-import { codeOf, enterWithApp } from "../support/two-step.mjs";
+import { codeOf, enterWithApp, memberWithApp } from "../support/two-step.mjs";
 
 let account;
 before(async () => {
@@ -122,11 +122,32 @@ test("a reset asks for the second step before the new password", async () => {
   await heading(other, "Check your mail");
   await field(other, "Code from the mail").fill((await account.mail(who.email)).otp);
   await heading(other, "One more step");
+  await other.getByRole("button", { name: "Keep current password" }).waitFor();
+  await other.getByRole("button", { name: "Sign out" }).waitFor();
+  await look(other, "reset-second-step");
   await field(other, "Code from your authenticator app").fill(codeOf(secret));
   await heading(other, "Choose a password");
   await field(other, "New password").fill("battery staple");
   await other.getByRole("button", { name: "Save password" }).click();
   await heading(other, "Profile");
+});
+
+test("whoever cannot take the step of a reset can leave it", async () => {
+  const who = await memberWithApp(account);
+  const ways = { "Sign out": "You're signed out", "Keep current password": "One more step" };
+  for (const [way, title] of Object.entries(ways)) {
+    const page = await account.visit("/forgot-password");
+    await field(page, "E-mail").fill(who.email);
+    await page.getByRole("button", { name: "Send reset link" }).click();
+    await heading(page, "Check your mail");
+    await field(page, "Code from the mail").fill((await account.mail(who.email)).otp);
+    await heading(page, "One more step");
+    await page.getByRole("button", { name: way }).click();
+    await heading(page, title);
+    assert.doesNotMatch(page.url(), /reset-password/);
+    await page.goto(`${account.url}/account`);
+    await heading(page, way === "Sign out" ? "Sign in" : "One more step");
+  }
 });
 
 test("a call that asks for the second step gets it, and is repeated", async () => {

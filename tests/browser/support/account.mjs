@@ -166,6 +166,12 @@ export const isFocused = (locator) => locator.evaluate((element) => element === 
 /** Whether the focus comes to something: pages move it once they have shown what it moves for. */
 export const hasFocus = (locator) => comes(locator, (element) => element === document.activeElement);
 
+/** Whether the focus comes to something of the page, and does not stay nowhere. */
+export const keepsPlace = async (page) => {
+  await drawn(page);
+  return page.evaluate(() => document.activeElement !== document.body);
+};
+
 /** Whether something becomes so of an element, soon. */
 export const comes = (locator, isSo) => soon(() => locator.evaluate(isSo));
 
@@ -180,6 +186,12 @@ export async function soon(isSo, patience = 5000) {
     await wait(50);
   }
   return true;
+}
+
+/** Whether the auth service still knows a session. */
+export async function isAlive(account, { access_token: token }) {
+  const headers = { apikey: account.plinth.keys.publishable, authorization: `Bearer ${token}` };
+  return (await fetch(`${account.plinth.apiUrl}/auth/v1/user`, { headers })).status === 200;
 }
 
 /** What is left of a window of 1280 × 1024 when everything in it is larger. */
@@ -248,6 +260,6 @@ export async function legible(page, where) {
   });
   assert.deepEqual(cut, [], where);
   const hasDialog = (await page.locator("dialog[open]").count()) > 0;
-  const controls = page.locator(`${hasDialog ? "dialog[open]" : "main"} button:enabled`);
+  const controls = page.locator(`${hasDialog ? "dialog[open]" : "main"} button:enabled:not([aria-disabled])`);
   if ((await controls.count()) > 0) await controls.last().click({ trial: true, timeout: 5000 });
 }

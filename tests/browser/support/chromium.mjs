@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 
 import { chromium } from "playwright-core";
 
-export const executablePath = process.env.PATH.split(delimiter)
+const executablePath = process.env.PATH.split(delimiter)
   .map((folder) => join(folder, "chromium"))
   .find((file) => existsSync(file));
 const args = [
@@ -17,7 +17,12 @@ const args = [
   "--no-sandbox",
 ];
 
-export const launchBrowser = () => chromium.launch({ executablePath, args });
+/** Fails where there is none: a test that looks at nothing has seen nothing. */
+export async function launchBrowser() {
+  if (!executablePath)
+    throw new Error("There is no chromium in PATH; as root `cargo xtask test` installs it");
+  return chromium.launch({ executablePath, args });
+}
 
 /** A device that keeps keys, with somebody who touches it whenever it asks, until they look away. */
 export async function addAuthenticator(tab, kind = "passkeys") {

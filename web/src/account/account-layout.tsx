@@ -9,7 +9,7 @@ import {
   Trash2,
   UserRound,
 } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 
 import { Button } from "../components/button";
@@ -19,9 +19,10 @@ import { TextLink } from "../components/text-link";
 import { useSession } from "../lib/session";
 import { settings } from "../lib/settings";
 import { signOut } from "../lib/sign-out";
+import { canLeave } from "../lib/unsaved";
 import { useAction } from "../lib/use-action";
 import { usePageTitle } from "../lib/use-page-title";
-import { endAdvice, isNewPasswordAdvised } from "../lib/weak-password";
+import { endAdvice, useAdvice } from "../lib/weak-password";
 import * as texts from "../texts";
 import { Brand, Links } from "./guest-layout";
 
@@ -69,7 +70,9 @@ export function AccountShell({ children }: { children: ReactNode }) {
               size="sm"
               isBusy={leave.isBusy}
               busyLabel={texts.common.signingOut}
-              onClick={() => void leave.run()}
+              onClick={() => {
+                if (canLeave()) void leave.run();
+              }}
             >
               <LogOut aria-hidden className="size-4" />
               <span className="max-sm:sr-only">{texts.common.signOut}</span>
@@ -138,21 +141,17 @@ function PageLink({ page, isCurrent }: { page: Page; isCurrent: boolean }) {
 }
 
 function PasswordAdvice({ userId }: { userId: string }) {
-  const [isShown, setShown] = useState(() => isNewPasswordAdvised(userId));
+  const isShown = useAdvice(userId);
   if (!isShown) return null;
-  const hide = () => {
-    endAdvice();
-    setShown(false);
-  };
   return (
     <div className="mb-6">
       <Notice tone="warn" role="status">
         <p>{texts.accountFrame.weakPassword}</p>
         <p className="flex flex-wrap items-center gap-x-5">
-          <TextLink href="/account/password" onClick={hide}>
+          <TextLink href="/account/password" onClick={endAdvice}>
             {texts.accountFrame.chooseStronger}
           </TextLink>
-          <Button variant="quiet" size="text" onClick={hide}>
+          <Button variant="quiet" size="text" onClick={endAdvice}>
             {texts.accountFrame.notNow}
           </Button>
         </p>

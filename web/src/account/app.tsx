@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 
 import { Toaster } from "../components/toast";
+import { type Carried, layDown } from "../lib/navigation";
 import { settings } from "../lib/settings";
 import { canLeave } from "../lib/unsaved";
 import { UnlessBanned } from "./banned";
@@ -25,7 +26,7 @@ export function App() {
     <Router
       base={settings.mount}
       aroundNav={(navigate, to, options) => {
-        if (canLeave()) navigate(to, options);
+        if (canLeave()) navigate(to, { ...options, state: layDown(options?.state as Carried | null) });
       }}
     >
       <FailureBoundary>

@@ -4,9 +4,11 @@ import { useLocation } from "wouter";
 import { BannedContext } from "../lib/banned";
 import { errorText } from "../lib/error-text";
 import { Failure } from "../lib/failure";
+import { useSession } from "../lib/session";
 import { settings } from "../lib/settings";
 import * as texts from "../texts";
 import { GuestPage } from "./guest-layout";
+import { SignOutButton } from "./sign-out-button";
 
 /** The pages, until one of them hears that the account is suspended. Going elsewhere begins anew. */
 export function UnlessBanned({ children }: { children: ReactNode }) {
@@ -15,14 +17,15 @@ export function UnlessBanned({ children }: { children: ReactNode }) {
   if (state.location !== location) setState({ location, isBanned: false });
   return (
     <BannedContext value={() => setState({ location, isBanned: true })}>
-      {state.isBanned ? <Banned /> : children}
+      {state.isBanned ? <Suspended /> : children}
     </BannedContext>
   );
 }
 
-function Banned() {
+export function Suspended() {
+  const session = useSession();
   return (
-    <GuestPage title={texts.signIn.suspended} hasError>
+    <GuestPage title={texts.signIn.suspended} hasError foot={session && <SignOutButton />}>
       <p>{errorText(new Failure("user_banned", "")).text}</p>
       {settings.supportUrl && (
         <p>

@@ -1,13 +1,13 @@
 // Who may see a page (client contract U2). The server has looked already; this follows changes.
 
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { useLocation, useSearch } from "wouter";
 
 import { toast } from "../components/toast";
 import { takeDestination } from "../lib/leaving";
 import { useGo } from "../lib/navigation";
 import { keepNext } from "../lib/next";
-import { isRecovering, needsSecondStep, sessionEvent, useSession } from "../lib/session";
+import { hasGotName, isRecovering, needsSecondStep, sessionEvent, useSession } from "../lib/session";
 import { settings } from "../lib/settings";
 import * as texts from "../texts";
 import { GuestSkeleton } from "./guest-layout";
@@ -20,10 +20,14 @@ export function Guest({ children }: Props) {
   const go = useGo();
   const search = useSearch();
   const isIn = !!session && !session.user.is_anonymous;
+  const before = useRef(session);
 
   // Leaving a page is outside React; another tab may be the reason.
   useEffect(() => {
+    const isNamed = !!session && hasGotName(before.current, session);
+    before.current = session;
     if (!session || session.user.is_anonymous) return;
+    if (isNamed) return go.toFirstPassword();
     if (isRecovering(session)) return go.replace("/reset-password");
     if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
     if (["SIGNED_IN", "PASSWORD_RECOVERY"].includes(sessionEvent())) toast(texts.guestFrame.signedIn);

@@ -1,18 +1,18 @@
 import clsx from "clsx";
 import { LoaderCircle } from "lucide-react";
-import type { ButtonHTMLAttributes, ReactNode } from "react";
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
 
 const base =
   "inline-flex items-center justify-center gap-2 rounded-md font-medium " +
   "transition-[background-color,border-color,opacity,transform] duration-(--ease) active:scale-[0.985] " +
-  "disabled:active:scale-100 motion-reduce:active:scale-100";
+  "aria-disabled:active:scale-100 motion-reduce:active:scale-100";
 
 const variants = {
-  primary: "bg-accent text-on-accent hover:opacity-92 disabled:opacity-75",
-  secondary: "border border-line-strong/55 bg-surface text-text hover:bg-hover disabled:opacity-70",
-  danger: "bg-danger-fill text-on-danger hover:opacity-92 disabled:opacity-75",
+  primary: "bg-accent text-on-accent hover:opacity-92 aria-disabled:opacity-75",
+  secondary: "border border-line-strong/55 bg-surface text-text hover:bg-hover aria-disabled:opacity-70",
+  danger: "bg-danger-fill text-on-danger hover:opacity-92 aria-disabled:opacity-75",
   quiet:
-    "text-text underline decoration-line-strong underline-offset-4 hover:decoration-text disabled:no-underline disabled:text-soft",
+    "text-text underline decoration-line-strong underline-offset-4 hover:decoration-text aria-disabled:no-underline aria-disabled:text-soft",
 };
 
 const sizes = {
@@ -24,10 +24,13 @@ const sizes = {
 export type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   variant?: keyof typeof variants;
   size?: keyof typeof sizes;
-  /** While something runs: disabled, with a spinner and this label. */
+  /** While something runs: it does nothing, with a spinner and this label. */
   isBusy?: boolean;
   busyLabel?: ReactNode;
 };
+
+/** Also what a form would do about it. */
+const ignore = (event: MouseEvent) => event.preventDefault();
 
 export function Button({
   variant = "primary",
@@ -38,14 +41,18 @@ export function Button({
   children,
   disabled,
   type = "button",
+  onClick,
   ...props
 }: ButtonProps) {
+  const isOff = disabled || isBusy;
   return (
     <button
       {...props}
       // oxlint-disable-next-line react/button-has-type
       type={type}
-      disabled={disabled || isBusy}
+      // Not `disabled`: whoever has just pressed it would lose the focus, and their place on the page.
+      aria-disabled={isOff || undefined}
+      onClick={isOff ? ignore : onClick}
       aria-busy={isBusy || undefined}
       className={clsx(base, variants[variant], sizes[size], className)}
     >

@@ -36,7 +36,7 @@ export function Dialog({ title, onClose, children }: Props) {
       className="m-auto w-[min(27rem,calc(100vw-2rem))] rounded-lg border border-line bg-surface p-6 text-text shadow-card backdrop:bg-(--overlay)"
     >
       <div className="mb-4 flex items-start justify-between gap-4">
-        <h2 id={titleId} className="text-lg font-semibold">
+        <h2 id={titleId} tabIndex={-1} className="text-lg font-semibold">
           {title}
         </h2>
         <button

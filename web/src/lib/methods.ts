@@ -42,6 +42,13 @@ export const providerName = (id: string) =>
     .replace(/^custom:/, "")
     .replace(/(^|[-_])(\w)/g, (_, gap, letter) => (gap ? " " : "") + letter.toUpperCase());
 
+/** A provider that an address names, if the project has it: anybody can write an address. */
+export async function knownProvider(id: string | null): Promise<string | null> {
+  if (id === null || !/^[a-z0-9_:-]{1,40}$/.test(id)) return null;
+  const methods = await loadMethods().catch(() => null);
+  return methods && enabledProviders(methods).includes(id) ? id : null;
+}
+
 /** Keycloak tells who somebody is only to those who ask for OpenID. */
 export const scopesFor = (provider: string) => (provider === "keycloak" ? { scopes: "openid" } : {});
 

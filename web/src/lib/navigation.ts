@@ -1,18 +1,37 @@
 // Moving between pages. What must survive a reload but not stand in an address, such as the e-mail
-// that somebody typed, travels as the state of the history entry.
+// that somebody typed, is laid down in the tab's storage; the history entry says where. The history
+// outlives whoever typed it, and what was laid down does not.
 
 import { useLocation, useSearch } from "wouter";
 
 import { belowMount, checkedNext, keepNext } from "./next";
 import { settings } from "./settings";
 
-type Carried = { email?: string; phone?: string; notice?: string; kind?: string };
+export type Carried = { email?: string; phone?: string; notice?: string; kind?: string };
+
+const key = "plinth-carried";
+
+const allLaidDown = () => JSON.parse(sessionStorage.getItem(key) ?? "{}") as Record<string, Carried>;
+
+/** Lays something down for another page, and gives what the entry in the history says of it. */
+export function layDown(carrying: Carried | null | undefined): { carried: string } | null {
+  if (!carrying || !Object.values(carrying).some(Boolean)) return null;
+  const place = Math.random().toString(36).slice(2);
+  sessionStorage.setItem(key, JSON.stringify({ ...allLaidDown(), [place]: carrying }));
+  return { carried: place };
+}
+
+/** Whoever it was from has left. */
+export const forgetCarried = () => sessionStorage.removeItem(key);
 
 /** What the page before handed over. */
-export const carried = (): Carried => (window.history.state as Carried | null) ?? {};
+export function carried(): Carried {
+  const { carried: place = "" } = (window.history.state as { carried?: string } | null) ?? {};
+  return allLaidDown()[place] ?? {};
+}
 
 /** Hands it over to this very page, for when it is loaded again. */
-export const keepHere = (state: Carried) => window.history.replaceState(state, "");
+export const keepHere = (state: Carried) => window.history.replaceState(layDown(state), "");
 
 /** The client has sent the browser elsewhere: what waits for this stays busy until the page is gone. */
 export const leavingNow = () => new Promise<never>(() => {});
@@ -28,6 +47,9 @@ export function useGo() {
     /** To a page of ours, with `next` kept. */
     to: (path: string, state: Carried = {}) => navigate(keepNext(path, search), { state }),
     replace: (path: string, state: Carried = {}) => navigate(path, { state, replace: true }),
+    /** Where somebody who has got a name chooses a password, and goes on. */
+    toFirstPassword: () =>
+      navigate(keepNext("/account/password", search), { state: { kind: "first" }, replace: true }),
     /** To `next`, or to the account. */
     onwards: (state: Carried = {}) => {
       const asked = nextOf(search);

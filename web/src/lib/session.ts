@@ -4,6 +4,7 @@ import type { Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
 
 import { auth } from "./auth-client";
+import { forgetCarried } from "./navigation";
 import { endAdvice } from "./weak-password";
 
 /** `undefined` until it is known, then a session or `null`. */
@@ -18,6 +19,7 @@ auth.onAuthStateChange((event, session) => {
   if (event === "SIGNED_OUT") {
     endRecovery();
     endAdvice();
+    forgetCarried();
   }
   for (const listener of listeners) listener();
 });
@@ -49,6 +51,10 @@ export function needsSecondStep(session: Session): boolean {
   const hasFactor = session.user.factors?.some((factor) => factor.status === "verified") ?? false;
   return hasFactor && claimsOf(session)["aal"] !== "aal2";
 }
+
+/** Whether somebody without a name has got one: the account is the same. */
+export const hasGotName = (before: Session | null | undefined, now: Session) =>
+  before?.user.is_anonymous === true && !now.user.is_anonymous && before.user.id === now.user.id;
 
 // A session that came from a reset link stays on the page that sets the password, also after a reload.
 // That is true of the tab which used the link; all others hear of the session as of any other.

@@ -6,7 +6,15 @@ import { useBanned } from "./banned";
 import { type Failure, toFailure } from "./failure";
 import { endIfSignedOut } from "./sign-out";
 
-export function useAction<A extends unknown[]>(action: (...args: A) => Promise<void>) {
+type Options = {
+  /** Whether a refusal can be about the session at hand. One of a link's own secret is not. */
+  isAboutSession?: boolean;
+};
+
+export function useAction<A extends unknown[]>(
+  action: (...args: A) => Promise<void>,
+  { isAboutSession = true }: Options = {},
+) {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const isRunning = useRef(false);
@@ -22,7 +30,7 @@ export function useAction<A extends unknown[]>(action: (...args: A) => Promise<v
     } catch (error) {
       const caught = toFailure(error);
       isBanned(caught);
-      endIfSignedOut(caught);
+      if (isAboutSession) endIfSignedOut(caught);
       setFailure(caught);
     } finally {
       isRunning.current = false;

@@ -636,3 +636,83 @@ async fn s35_nothing_printable_shows_a_token() {
         );
     }
 }
+
+#[tokio::test]
+async fn k5_a_session_that_came_meanwhile_is_no_failure_to_remember() {
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    let gate = Arc::new(Semaphore::new(0));
+    bench
+        .server
+        .on(TOKEN, [fresh("late").behind(&gate), fresh("new")]);
+    let client = bench.client();
+    client.auth().ready().await;
+
+    let (discarded, ()) = tokio::join!(client.auth().refresh_with("refresh-stored"), async {
+        settle().await;
+        let other = session("other", NOW_S + 3000);
+        bench.store.set(KEY, other.to_json()).await.unwrap();
+        gate.add_permits(1);
+    });
+    assert!(matches!(discarded, Err(AuthError::RefreshDiscarded)));
+    let again = client.auth().refresh_with("refresh-stored").await.unwrap();
+
+    assert_eq!(again.refresh_token(), "refresh-new");
+    assert_eq!(bench.server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn k5_a_store_that_fails_once_stops_no_refresh_after_that() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use plinth_client::{BoxFuture, MemoryStore, StoreError};
+
+    /// Answers the first so many reads, fails once, and is well again.
+    #[derive(Clone)]
+    struct FailsOnce {
+        inner: MemoryStore,
+        reads_left: Arc<AtomicUsize>,
+    }
+
+    impl SessionStore for FailsOnce {
+        fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+            Box::pin(async move {
+                if self.reads_left.fetch_sub(1, Ordering::SeqCst) == 1 {
+                    return Err(StoreError::new("busy"));
+                }
+                self.inner.get(key).await
+            })
+        }
+
+        fn set<'a>(&'a self, key: &'a str, text: String) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.inner.set(key, text)
+        }
+
+        fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+            self.inner.remove(key)
+        }
+    }
+
+    let bench = Bench::new();
+    bench.store_session(10).await;
+    bench.server.on(TOKEN, [fresh("new")]);
+    let store = FailsOnce {
+        inner: bench.store.clone(),
+        reads_left: Arc::new(AtomicUsize::new(usize::MAX)),
+    };
+    let client = bench
+        .builder()
+        .session_store(store.clone())
+        .auto_refresh(false)
+        .build()
+        .unwrap();
+    client.auth().ready().await;
+
+    store.reads_left.store(1, Ordering::SeqCst);
+    let failed = client.auth().refresh_with("refresh-stored").await;
+    let loaded = client.auth().session().await.unwrap();
+
+    assert!(matches!(failed, Err(AuthError::Store(_))), "{failed:?}");
+    assert_eq!(loaded.unwrap().refresh_token(), "refresh-new");
+    assert_eq!(bench.server.routes(), [TOKEN]);
+}

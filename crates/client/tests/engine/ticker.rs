@@ -1,7 +1,10 @@
 //! Client contract §1.4.
 
+use std::sync::Arc;
+
 use plinth_client::Clock;
 use plinth_client::auth::TICK_MS;
+use tokio::sync::Semaphore;
 
 use crate::support::{Bench, NOW_S, Reply, refused, settle, token_answer};
 
@@ -69,6 +72,40 @@ async fn s20_a_tick_survives_failures() {
         settle().await;
         assert_eq!(bench.server.asked().len(), expected);
     }
+}
+
+#[tokio::test]
+async fn s20_a_tick_is_skipped_while_a_refresh_is_under_way() {
+    let bench = Bench::new();
+    bench.store_session(140).await;
+    let gate = Arc::new(Semaphore::new(0));
+    // Due again at the tick after the one that is skipped.
+    let short = Reply::json(200, token_answer("short", NOW_S + 150)).behind(&gate);
+    bench.server.on(TOKEN, [short, fresh()]);
+    let client = bench.ticking_client();
+    client.auth().ready().await;
+    settle().await;
+    bench.advance(25);
+    settle().await;
+
+    let (refreshed, ()) = tokio::join!(client.auth().refresh(), async {
+        settle().await;
+        // Over the tick, to a moment before the request would time out.
+        bench.advance(5);
+        settle().await;
+        bench.advance(4);
+        settle().await;
+        gate.add_permits(1);
+    });
+    refreshed.unwrap();
+    settle().await;
+    bench.advance(26);
+    settle().await;
+
+    // A tick that had waited for the refresh would be followed by one four seconds later.
+    let asked = bench.server.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[1].at_ms, NOW_S * 1000 + 2 * TICK_MS);
 }
 
 #[tokio::test]

@@ -36,8 +36,10 @@ const AUTH: &str = "/auth/v1";
 /// for, which believes verified tokens only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visitor {
-    /// Nobody is signed in, or whoever was is not any more.
+    /// Nobody is signed in.
     Guest,
+    /// Somebody whose session was ended elsewhere. Their cookies still say otherwise.
+    Ended,
     /// A user who has a second factor and has not shown it.
     HalfWay,
     /// Somebody with cookies of a session that has not ended. Nearly always a user. Also whoever
@@ -124,18 +126,20 @@ impl Keeper {
     /// Who asks, by what the layer found out and what the auth service knows of them.
     pub(super) async fn visitor(&self, state: &SessionState, headers: &HeaderMap) -> Visitor {
         match (state.session(), &self.api) {
-            (Some(session), Some(api)) if !session.is_aal2() => first_step_only(session, api).await,
+            (Some(session), Some(api)) => known_to_the_service(session, api).await,
             _ => visitor(state, &self.storage_key, headers),
         }
     }
 }
 
-/// Whether somebody with one step behind them has another before them. The cookie says which
-/// factors there are, but the cookie is theirs.
-async fn first_step_only(session: &Session, api: &AuthApi) -> Visitor {
+/// Whether a session is still one, and whether somebody with one step behind them has another
+/// before them. The cookie says which factors there are, but the cookie is theirs.
+async fn known_to_the_service(session: &Session, api: &AuthApi) -> Visitor {
     match api.user(session.access_token().expose()).await {
-        Ok(user) if user.factors().iter().any(Factor::is_verified) => Visitor::HalfWay,
-        Err(AuthError::SessionMissing) => Visitor::Guest,
+        Ok(user) if !session.is_aal2() && user.factors().iter().any(Factor::is_verified) => {
+            Visitor::HalfWay
+        }
+        Err(AuthError::SessionMissing) => Visitor::Ended,
         Ok(_) | Err(_) => Visitor::Holder,
     }
 }

@@ -17,9 +17,9 @@ use axum::{
     extract::{FromRequestParts, OriginalUri, Request, State},
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use plinth_project::{CONSOLE, NotServed, Project, ProjectKind, PublicUrl};
-use plinth_session::{SessionState, path_without_secrets};
+use plinth_session::{SessionState, SessionWriter, path_without_secrets};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Platform;
@@ -53,10 +53,23 @@ pub fn account_pages(platform: Platform, assets: Assets, auth: Router) -> Router
 /// Whether a path on a host that names no project is a page of the default project. `mount` is
 /// its `plinth.account.path`.
 pub fn is_account_page(mount: &str, path: &str) -> bool {
-    let Some(rest) = path.strip_prefix(mount.trim_end_matches('/')) else {
+    let mount = mount.trim_end_matches('/');
+    let Some(rest) = below(mount, path) else {
         return false;
     };
-    rest.starts_with(ASSETS) || PageKind::of(rest).is_some_and(|kind| kind != PageKind::Root)
+    match PageKind::of(rest) {
+        // The root of the host is the operator's.
+        Some(PageKind::Root) => !mount.is_empty(),
+        Some(_) => true,
+        None => rest.starts_with(ASSETS),
+    }
+}
+
+/// The part of a path below the pages' own, with the slash that it begins with: another path may
+/// begin with the same letters.
+fn below<'a>(mount: &str, path: &'a str) -> Option<&'a str> {
+    let rest = path.strip_prefix(mount)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 /// `GET` of a page or a file; the path is the project's.
@@ -72,7 +85,7 @@ async fn answer(
         ProjectKind::Platform => CONSOLE,
         ProjectKind::Default | ProjectKind::Ordinary => &config.path,
     };
-    let Some(rest) = path.strip_prefix(mount) else {
+    let Some(rest) = below(mount, path) else {
         return not_served();
     };
     let file = rest.strip_prefix(ASSETS);
@@ -151,12 +164,17 @@ impl Page {
                     Err(rejection) => return Ok::<_, Infallible>(rejection.into_response()),
                 };
                 let visitor = keeper.visitor(&state, &parts.headers).await;
+                if visitor == Visitor::Ended {
+                    forget_session(&mut parts).await;
+                }
                 let mount = &page.site.mount;
                 Ok(match (visitor, kind) {
-                    (Visitor::Guest, PageKind::SecondStep) => {
+                    (Visitor::Guest | Visitor::Ended, PageKind::SecondStep) => {
                         see_other(&first_step(mount, &original))
                     }
-                    (Visitor::Guest, _) => see_other(&lead_to(mount, "/sign-in", &original)),
+                    (Visitor::Guest | Visitor::Ended, _) => {
+                        see_other(&lead_to(mount, "/sign-in", &original))
+                    }
                     (Visitor::HalfWay, PageKind::User) => {
                         see_other(&lead_to(mount, "/sign-in/mfa", &original))
                     }
@@ -168,6 +186,13 @@ impl Page {
             Ok(response) => response,
             Err(impossible) => match impossible {},
         }
+    }
+}
+
+/// The pages would show what the cookies of an ended session say, until they hear that it ended.
+async fn forget_session(parts: &mut Parts) {
+    if let Ok(writer) = SessionWriter::from_request_parts(parts, &()).await {
+        writer.clear();
     }
 }
 
@@ -220,8 +245,13 @@ mod tests {
         check("/", "/sign-in-x", false);
         check("/", "/v1/projects", false);
         check("/login", "/login/sign-in", true);
-        check("/login", "/login", false);
+        check("/login", "/login", true);
+        check("/login", "/login/", true);
+        check("/login", "/login/_account/assets/index.js", true);
         check("/login", "/sign-in", false);
+        check("/login", "/loginsign-in", false);
+        check("/login", "/loginaccount", false);
+        check("/login", "/login_account/assets/index.js", false);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 import type { User } from "@supabase/auth-js";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { useSearch } from "wouter";
 
 import { Button } from "../../components/button";
 import { Card } from "../../components/card";
@@ -14,6 +15,7 @@ import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
+import { carried, nextOf, useGo } from "../../lib/navigation";
 import { claimsOf, useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
@@ -32,9 +34,9 @@ const isSso = (user: User) => String(user.app_metadata.provider ?? "").startsWit
 
 export function ChangePassword() {
   const user = useQuery(userQuery);
-  const isSet = user.data ? hasPassword(user.data) : true;
+  const isFirst = carried().kind === "first" || (!!user.data && !hasPassword(user.data));
   return (
-    <AccountPage title={isSet ? texts.changePassword.title : texts.changePassword.titleFirst}>
+    <AccountPage title={isFirst ? texts.changePassword.titleFirst : texts.changePassword.title}>
       <Content query={user} />
     </AccountPage>
   );
@@ -53,6 +55,8 @@ function Content({ query }: ContentProps) {
 
 function PasswordForm({ user }: { user: User }) {
   const guarded = useStepUp();
+  const go = useGo();
+  const leadsOn = nextOf(useSearch()) !== null;
   const session = useSession();
   const sessionId = session ? claimsOf(session)["session_id"] : null;
   // Only the server knows who has a password, and who has proven enough without it.
@@ -78,6 +82,7 @@ function PasswordForm({ user }: { user: User }) {
       form.set("current", "");
       form.set("password", "");
       toast(texts.common.passwordChanged);
+      if (leadsOn) go.onwards();
     },
     onFailure: ({ code }) => {
       if (!code.startsWith("current_password")) return;
@@ -105,10 +110,15 @@ function PasswordForm({ user }: { user: User }) {
         )}
         <NewPasswordField {...form.field("password")} label={texts.common.newPassword} />
         <p className="text-sm text-soft">{texts.changePassword.consequences}</p>
-        <div>
+        <div className="flex flex-wrap items-center gap-3">
           <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving}>
             {texts.changePassword.save}
           </Button>
+          {leadsOn && (
+            <Button variant="quiet" onClick={() => go.onwards()}>
+              {texts.changePassword.notNow}
+            </Button>
+          )}
         </div>
       </Form>
     </Card>

@@ -12,9 +12,10 @@ import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
 import { errorText } from "../../lib/error-text";
 import { done, Failure } from "../../lib/failure";
+import { rememberMethod } from "../../lib/last-method";
 import { useGo } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
-import { needsSecondStep, startRecovery } from "../../lib/session";
+import { hasGotName, needsSecondStep, startRecovery, useSession } from "../../lib/session";
 import { pageUrl } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
@@ -44,17 +45,23 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
   const go = useGo();
   const search = useSearch();
   const [isHalfDone, setHalfDone] = useState(false);
-  const { run, isBusy, failure } = useAction(async () => {
-    const { session } = await done(auth.verifyOtp({ token_hash: tokenHash, type }));
-    forgetArrival();
-    if (!session) return setHalfDone(true);
-    if (type === "recovery" || type === "invite") {
-      startRecovery(session.user.id);
-      return go.replace("/reset-password", { kind: type });
-    }
-    if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
-    go.onwards({ notice: type === "email_change" ? texts.confirm.emailConfirmed : "" });
-  });
+  const before = useSession();
+  const { run, isBusy, failure } = useAction(
+    async () => {
+      const { session } = await done(auth.verifyOtp({ token_hash: tokenHash, type }));
+      forgetArrival();
+      if (!session) return setHalfDone(true);
+      if (type === "recovery" || type === "invite") {
+        startRecovery(session.user.id);
+        return go.replace("/reset-password", { kind: type });
+      }
+      if (type === "magiclink" || type === "email") rememberMethod("code");
+      if (hasGotName(before, session)) return go.toFirstPassword();
+      if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
+      go.onwards({ notice: type === "email_change" ? texts.confirm.emailConfirmed : "" });
+    },
+    { isAboutSession: false },
+  );
   if (isHalfDone) return <HalfDone />;
   if (failure?.code === "otp_expired") return <Expired type={type} />;
   return (
@@ -83,18 +90,21 @@ function HalfDone() {
 
 /** What to do about a link that is no longer good depends on what it was for. */
 export function Expired({ type }: { type: string | null }) {
+  const search = useSearch();
   const text = errorText(new Failure("otp_expired", ""), "confirm").text;
   return (
     <GuestPage title={texts.confirm.expired} hasError>
       <Notice tone="warn" role="alert">
         {text}
       </Notice>
-      {type === "recovery" && <TextLink href="/forgot-password">{texts.confirm.newResetLink}</TextLink>}
+      {type === "recovery" && (
+        <TextLink href={keepNext("/forgot-password", search)}>{texts.confirm.newResetLink}</TextLink>
+      )}
       {type === "invite" && <p>{texts.confirm.newInvitation}</p>}
       {type === "email_change" && <TextLink href="/account/email">{texts.confirm.changeEmailAgain}</TextLink>}
       {type === "signup" && <NewLink />}
       {!["recovery", "invite", "email_change", "signup"].includes(type ?? "") && (
-        <TextLink href="/sign-in/code">{texts.confirm.newLinkOrCode}</TextLink>
+        <TextLink href={keepNext("/sign-in/code", search)}>{texts.confirm.newLinkOrCode}</TextLink>
       )}
     </GuestPage>
   );
@@ -102,12 +112,14 @@ export function Expired({ type }: { type: string | null }) {
 
 function NewLink() {
   const go = useGo();
+  const search = useSearch();
   const form = useForm({
     values: { email: "" },
     screen: "email",
     checks: { email: checkEmail },
     submit: async ({ email }) => {
-      const options = { emailRedirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
+      const emailRedirectTo = pageUrl(keepNext("/confirm", search));
+      const options = { emailRedirectTo, ...(await captchaOption()) };
       await withoutTelling(done(auth.resend({ type: "signup", email: email.trim(), options })));
       go.to("/sign-up/check-email", { email: email.trim(), kind: "signup" });
     },

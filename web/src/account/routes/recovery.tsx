@@ -12,19 +12,17 @@ import { Challenge } from "../../features/step-up/challenge";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
-import { takeDestination } from "../../lib/leaving";
 import { carried, useGo } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { endRecovery, isRecovering, needsSecondStep, useSession, usingReset } from "../../lib/session";
 import { pageUrl, settings } from "../../lib/settings";
-import { signOut } from "../../lib/sign-out";
-import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
 import { withoutTelling } from "../../lib/without-telling";
 import * as texts from "../../texts";
 import { Guest } from "../guards";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
+import { SignOutButton } from "../sign-out-button";
 
 async function sendReset(email: string) {
   const options = { redirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
@@ -127,7 +125,12 @@ export function ResetPassword() {
   }
   if (needsSecondStep(session)) {
     return (
-      <GuestPage title={texts.recovery.oneMoreStep} lead={texts.recovery.oneMoreStepLead} takesFocus={false}>
+      <GuestPage
+        title={texts.recovery.oneMoreStep}
+        lead={texts.recovery.oneMoreStepLead}
+        takesFocus={false}
+        foot={<WaysOut />}
+      >
         <Challenge onDone={() => {}} />
       </GuestPage>
     );
@@ -148,39 +151,11 @@ function NewPassword({ email }: { email: string }) {
       go.replace("/account");
     },
   });
-  const leave = useAction(async () => {
-    endRecovery();
-    try {
-      await signOut();
-    } finally {
-      // Also when the server could not be told: this device has forgotten the session.
-      takeDestination();
-      go.replace("/signed-out");
-    }
-  });
-  const keep = () => {
-    endRecovery();
-    go.replace("/account");
-  };
   return (
     <GuestPage
       title={texts.recovery.choose}
       lead={email && texts.recovery.chooseLead(email)}
-      foot={
-        <div className="flex flex-wrap justify-center gap-x-6">
-          <Button variant="quiet" onClick={keep}>
-            {texts.recovery.keepCurrent}
-          </Button>
-          <Button
-            variant="quiet"
-            isBusy={leave.isBusy}
-            busyLabel={texts.common.signingOut}
-            onClick={() => void leave.run()}
-          >
-            {texts.common.signOut}
-          </Button>
-        </div>
-      }
+      foot={<WaysOut />}
     >
       <Form form={form} label={texts.recovery.choose}>
         {/* Password managers want to know whose password this is. */}
@@ -191,5 +166,22 @@ function NewPassword({ email }: { email: string }) {
         </Button>
       </Form>
     </GuestPage>
+  );
+}
+
+/** For those who would rather not choose a password now (client contract 5.8). */
+function WaysOut() {
+  const go = useGo();
+  const keep = () => {
+    endRecovery();
+    go.replace("/account");
+  };
+  return (
+    <div className="flex flex-wrap justify-center gap-x-6">
+      <Button variant="quiet" onClick={keep}>
+        {texts.recovery.keepCurrent}
+      </Button>
+      <SignOutButton />
+    </div>
   );
 }

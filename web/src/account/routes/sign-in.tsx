@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useSearch } from "wouter";
 
+import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { Divider, TextLink } from "../../components/text-link";
 import { ProviderButtons } from "../../features/providers/provider-buttons";
@@ -8,7 +9,7 @@ import { PasskeyButton, supportsPasskeys } from "../../features/sign-in/passkey"
 import { PasswordForm } from "../../features/sign-in/password-form";
 import { auth } from "../../lib/auth-client";
 import { done } from "../../lib/failure";
-import { rememberMethod } from "../../lib/last-method";
+import { lastMethod, rememberMethod } from "../../lib/last-method";
 import { enabledProviders, type Methods, scopesFor } from "../../lib/methods";
 import { carried, leavingNow } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
@@ -73,6 +74,7 @@ function Page({ methods }: { methods: Methods }) {
             <li>
               <TextLink href={link("/sign-in/code")} state={{ email }}>
                 {texts.signIn.withCode}
+                {lastMethod() === "code" && <LastUsed />}
               </TextLink>
             </li>
           )}
@@ -80,6 +82,7 @@ function Page({ methods }: { methods: Methods }) {
             <li>
               <TextLink href={link("/sign-in/sso")} state={{ email }}>
                 {texts.signIn.withSso}
+                {lastMethod() === "sso" && <LastUsed />}
               </TextLink>
             </li>
           )}

@@ -86,7 +86,6 @@ export function CheckEmail() {
 
 function CheckEmailPage() {
   const search = useSearch();
-  const go = useGo();
   const { email, kind } = carried();
   const isUpgrade = kind === "email_change";
   const back = (
@@ -114,9 +113,9 @@ function CheckEmailPage() {
         length={settings.email.codeLength}
         submitLabel={texts.signUp.confirm}
         wait={pause}
+        // The guard leads on, and somebody who had no name to a password first.
         onVerify={async (token) => {
           await done(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
-          if (isUpgrade) go.replace("/account/password");
         }}
         onResend={async () => {
           const options = { emailRedirectTo, ...(await captchaOption()) };

@@ -7,6 +7,7 @@ import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
 import { done } from "../../lib/failure";
+import { rememberMethod } from "../../lib/last-method";
 import { carried, leavingNow } from "../../lib/navigation";
 import { keepNext } from "../../lib/next";
 import { pageUrl } from "../../lib/settings";
@@ -33,6 +34,7 @@ function Page() {
       const domain = email.trim().split("@")[1] ?? "";
       const options = { redirectTo: pageUrl(keepNext("/callback", search)), ...(await captchaOption()) };
       await done(auth.signInWithSSO({ domain, options }));
+      rememberMethod("sso");
       await leavingNow();
     },
   });

@@ -4,9 +4,9 @@ import { Button } from "../../components/button";
 import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { errorText } from "../../lib/error-text";
-import { toFailure, type Failure } from "../../lib/failure";
 import { lastMethod } from "../../lib/last-method";
 import { providerName } from "../../lib/methods";
+import { useAction } from "../../lib/use-action";
 import * as texts from "../../texts";
 import { ProviderMark } from "./provider-mark";
 
@@ -20,26 +20,18 @@ type Props = {
 
 /** One button per provider, busy until the browser is on its way there. */
 export function ProviderButtons({ providers, label, onChoose }: Props) {
-  const [leaving, setLeaving] = useState<string | null>(null);
-  const [failed, setFailed] = useState<{ provider: string; failure: Failure } | null>(null);
+  const [chosen, setChosen] = useState("");
   const last = lastMethod();
-
-  const choose = async (provider: string) => {
-    setLeaving(provider);
-    setFailed(null);
-    try {
-      await onChoose(provider);
-    } catch (error) {
-      setFailed({ provider, failure: toFailure(error) });
-      setLeaving(null);
-    }
-  };
+  const { run, isBusy, failure } = useAction(async (provider: string) => {
+    setChosen(provider);
+    await onChoose(provider);
+  });
 
   return (
     <div className="grid gap-3">
-      {failed && (
+      {failure && (
         <Notice tone="danger" role="alert">
-          {errorText(failed.failure, undefined, providerName(failed.provider)).text}
+          {errorText(failure, undefined, providerName(chosen)).text}
         </Notice>
       )}
       {providers.map((provider) => (
@@ -47,10 +39,10 @@ export function ProviderButtons({ providers, label, onChoose }: Props) {
           key={provider}
           variant="secondary"
           className="w-full"
-          isBusy={leaving === provider}
+          isBusy={isBusy && chosen === provider}
           busyLabel={texts.providers.opening(providerName(provider))}
-          disabled={leaving !== null}
-          onClick={() => void choose(provider)}
+          disabled={isBusy}
+          onClick={() => void run(provider)}
         >
           <ProviderMark provider={provider} />
           {label(providerName(provider))}

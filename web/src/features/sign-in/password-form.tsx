@@ -1,14 +1,17 @@
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
+import { useSearch } from "wouter";
 
 import { Button } from "../../components/button";
 import { EmailField, PasswordField } from "../../components/field";
 import { Form } from "../../components/form";
+import { LastUsed } from "../../components/last-used";
 import { ResendButton } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
 import { done, type Failure } from "../../lib/failure";
-import { rememberMethod } from "../../lib/last-method";
+import { lastMethod, rememberMethod } from "../../lib/last-method";
+import { keepNext } from "../../lib/next";
 import { pageUrl } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
@@ -25,8 +28,11 @@ type Props = {
 
 /** E-mail and password. Signing in is noticed by the guard of the page, which leads on. */
 export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Props) {
+  const search = useSearch();
+  const markId = useId();
   const password = useRef<HTMLInputElement>(null);
   const [unconfirmed, setUnconfirmed] = useState(false);
+  const [wasLast] = useState(() => lastMethod() === "password");
 
   const form = useForm({
     values: { email, password: "" },
@@ -61,7 +67,7 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Pro
       auth.resend({
         type: "signup",
         email: form.values.email.trim(),
-        options: { emailRedirectTo: pageUrl("/confirm"), ...(await captchaOption()) },
+        options: { emailRedirectTo: pageUrl(keepNext("/confirm", search)), ...(await captchaOption()) },
       }),
     );
 
@@ -92,8 +98,20 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Pro
           </span>
         }
       />
-      <Button type="submit" isBusy={form.isBusy} busyLabel={texts.signIn.signingIn} className="w-full">
+      <Button
+        type="submit"
+        isBusy={form.isBusy}
+        busyLabel={texts.signIn.signingIn}
+        aria-describedby={wasLast ? markId : undefined}
+        className="w-full"
+      >
         {texts.signIn.submit}
+        {wasLast && (
+          // Said of the button, and no part of its name.
+          <span id={markId} aria-hidden>
+            <LastUsed />
+          </span>
+        )}
       </Button>
     </Form>
   );

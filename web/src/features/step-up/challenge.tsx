@@ -47,10 +47,11 @@ export function Challenge({ onDone }: Props) {
   if (isChoosing) {
     return (
       <ul className="grid gap-3">
-        {factors.map((factor) => (
+        {factors.map((factor, index) => (
           <li key={factor.id}>
             <Choice
               factor={factor}
+              isFirst={index === 0}
               onChoose={() => {
                 setChosen(factor);
                 setChoosing(false);
@@ -78,10 +79,19 @@ function byLastUse(factors: Factor[]): Factor[] {
   return factors.sort((a, b) => used(b).localeCompare(used(a)));
 }
 
-function Choice({ factor, onChoose }: { factor: Factor; onChoose: () => void }) {
+type ChoiceProps = { factor: Factor; isFirst: boolean; onChoose: () => void };
+
+function Choice({ factor, isFirst, onChoose }: ChoiceProps) {
   const kind = kinds[factor.factor_type as keyof typeof kinds] ?? kinds.totp;
   return (
-    <Button variant="secondary" className="w-full justify-start gap-3 py-2.5 text-start" onClick={onChoose}>
+    <Button
+      variant="secondary"
+      className="w-full justify-start gap-3 py-2.5 text-start"
+      // The list took the place of the button that asked for it.
+      // oxlint-disable-next-line jsx-a11y/no-autofocus
+      autoFocus={isFirst}
+      onClick={onChoose}
+    >
       <kind.icon aria-hidden className="size-4 shrink-0" />
       <span className="grid min-w-0">
         {kind.text}

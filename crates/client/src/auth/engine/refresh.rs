@@ -89,7 +89,8 @@ impl Engine {
             }
             let mut flight = engine.flight();
             flight.current = None;
-            flight.failed = outcome.as_ref().err().map(|error| Failed {
+            let failure = outcome.as_ref().err();
+            flight.failed = failure.filter(is_of_the_server).map(|error| Failed {
                 refresh_token: token,
                 until_ms: engine.now_ms() + COOL_DOWN_MS,
                 error: error.clone(),
@@ -141,6 +142,12 @@ impl Engine {
     fn flight(&self) -> MutexGuard<'_, Flight> {
         self.flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether asking the server again so soon would be in vain. What went wrong on this side may be
+/// right the next moment: the session was replaced meanwhile, or its store could not be read.
+fn is_of_the_server(error: &&AuthError) -> bool {
+    !matches!(error, AuthError::RefreshDiscarded | AuthError::Store(_))
 }
 
 impl Failed {
