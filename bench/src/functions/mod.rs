@@ -5,6 +5,7 @@
 mod talk;
 
 use std::{
+    path::Path,
     process::Command,
     thread,
     time::{Duration, Instant},
@@ -12,6 +13,7 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use plinth_functions::Deno;
+use tempfile::TempDir;
 
 use crate::{
     load,
@@ -37,6 +39,29 @@ const DEPLOYED: usize = 50;
 const ACTIVE: usize = 5;
 /// Long enough that nobody goes during a run, short enough to wait for.
 const WORKER_IDLE: Duration = Duration::from_secs(15);
+
+/// What is called again and again, here and where Deno serves it by itself.
+struct Warm {
+    name: &'static str,
+    what: &'static str,
+    code: &'static str,
+    talk: fn(&str, Option<&str>) -> Talk,
+}
+
+const WARM: [Warm; 2] = [
+    Warm {
+        name: "hello",
+        what: "warm, does nothing",
+        code: HELLO,
+        talk: Talk::get,
+    },
+    Warm {
+        name: "webhook",
+        what: "warm, checks a signature and reads JSON",
+        code: include_str!("webhook.ts"),
+        talk: Talk::webhook,
+    },
+];
 
 const HELLO: &str = "Deno.serve(() => Response.json({ hello: 'world' }));\n";
 const CLIENT: &str = "import { createClient } from 'npm:@supabase/supabase-js@2.119.0';\n\
@@ -70,71 +95,26 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         options.rounds, options.seconds
     ));
 
-    let code = work_folder::create()?;
-    let file = code.path().join("hello.ts");
-    std::fs::write(&file, HELLO)?;
-    let port = free_port()?.local_addr()?.port();
-    let mut command = Command::new(deno);
-    command
-        .env("DENO_SERVE_ADDRESS", format!("tcp:127.0.0.1:{port}"))
-        .env("DENO_DIR", code.path().join("deno"))
-        .args(["run", "--quiet", "--allow-net", "--no-config"])
-        .arg(&file);
-    let bare = Served::start(command, port, "/")?;
-
     let installation = Installation::new(&plinth)?.with(settings("per_worker"));
     for number in 0..DEPLOYED {
         let name = format!("supabase/functions/f{number}/index.ts");
         installation.write(&name, if number < ACTIVE { CLIENT } else { HELLO })?;
     }
-    installation.write("supabase/functions/hello/index.ts", HELLO)?;
+    for warm in &WARM {
+        let name = format!("supabase/functions/{}/index.ts", warm.name);
+        installation.write(&name, warm.code)?;
+    }
     let (full, _) = installation.start()?;
     let key = full.status()?.told("PUBLISHABLE_KEY")?;
-    let ours = Talk::new("/functions/v1/hello", Some(&key));
-    let theirs = Talk::new("/", None);
-    load::run_alone(installation.port(), ours.clone(), 1)?;
-
-    let (mut rates, mut bare_rates) = (Vec::new(), Vec::new());
-    let (mut added, mut bare_medians) = (Vec::new(), Vec::new());
-    for round in 1..=options.rounds {
-        let duration = Duration::from_secs(options.seconds.into());
-        let rate = |port, talk: &Talk| {
-            let mut talks = vec![talk.clone(); CONNECTIONS.into()];
-            let sample = load::run(port, &mut talks, duration, &mut || {})?;
-            anyhow::Ok(sample.per_second)
-        };
-        bare_rates.push(rate(port, &theirs)?);
-        rates.push(rate(installation.port(), &ours)?);
-        let bare_median = median(port, &theirs)?;
-        let our_median = median(installation.port(), &ours)?;
-        bare_medians.push(bare_median);
-        added.push(our_median - bare_median);
-        eprintln!(
-            "  round {round}: Deno {:.0}/s and {bare_median:.2} ms, plinth {:.0}/s and {our_median:.2} ms",
-            bare_rates.last().copied().unwrap_or_default(),
-            rates.last().copied().unwrap_or_default(),
-        );
+    for warm in &WARM {
+        let measures = warm.measure(options, deno, installation.port(), &key)?;
+        report.measures.extend(measures);
     }
-    drop(bare);
-    report.measures.push(Measure::new(
-        format!("warm, {CONNECTIONS} clients"),
-        Unit::RequestsPerSecond,
-        rates,
-        ("Deno by itself", bare_rates),
-        Goal::RatioAtLeast(LEAST_OF_DENO),
-    ));
-    report.measures.push(Measure::new(
-        "warm, one client: added to the median",
-        Unit::Milliseconds,
-        added,
-        ("Deno by itself, in all", bare_medians),
-        Goal::AtMost(MOST_ADDED),
-    ));
 
     wait_until_idle(full.pid())?;
     let at_rest = processes::pss_of_tree(full.pid())?;
     for number in 0..ACTIVE {
-        let talk = Talk::new(&format!("/functions/v1/f{number}"), Some(&key));
+        let talk = Talk::get(&format!("/functions/v1/f{number}"), Some(&key));
         load::run_alone(installation.port(), talk, 20)?;
     }
     let active = processes::pss_of_tree(full.pid())?;
@@ -158,6 +138,76 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
+impl Warm {
+    /// Throughput and times, beside Deno with the same code.
+    fn measure(
+        &self,
+        options: &Options,
+        deno: &Path,
+        our_port: u16,
+        key: &str,
+    ) -> anyhow::Result<[Measure; 2]> {
+        let (_folder, _bare, port) = self.serve_bare(deno)?;
+        let path = format!("/functions/v1/{}", self.name);
+        let (ours, theirs) = ((self.talk)(&path, Some(key)), (self.talk)("/", None));
+        load::run_alone(our_port, ours.clone(), 1)?;
+        let duration = Duration::from_secs(options.seconds.into());
+        let rate = |port, talk: &Talk| {
+            let mut talks = vec![talk.clone(); CONNECTIONS.into()];
+            let sample = load::run(port, &mut talks, duration, &mut || {})?;
+            anyhow::Ok(sample.per_second)
+        };
+        let (mut rates, mut bare_rates) = (Vec::new(), Vec::new());
+        let (mut added, mut bare_medians) = (Vec::new(), Vec::new());
+        for round in 1..=options.rounds {
+            let (bare_rate, our_rate) = (rate(port, &theirs)?, rate(our_port, &ours)?);
+            let (bare_median, our_median) = (median(port, &theirs)?, median(our_port, &ours)?);
+            eprintln!(
+                "  {}, round {round}: Deno {bare_rate:.0}/s and {bare_median:.2} ms, \
+                 plinth {our_rate:.0}/s and {our_median:.2} ms",
+                self.name
+            );
+            rates.push(our_rate);
+            bare_rates.push(bare_rate);
+            bare_medians.push(bare_median);
+            added.push(our_median - bare_median);
+        }
+        let what = self.what;
+        Ok([
+            Measure::new(
+                format!("{what}, {CONNECTIONS} clients"),
+                Unit::RequestsPerSecond,
+                rates,
+                ("Deno by itself", bare_rates),
+                Goal::RatioAtLeast(LEAST_OF_DENO),
+            ),
+            Measure::new(
+                format!("{what}, one client: added to the median"),
+                Unit::Milliseconds,
+                added,
+                ("Deno by itself, in all", bare_medians),
+                Goal::AtMost(MOST_ADDED),
+            ),
+        ])
+    }
+
+    /// Deno by itself in a folder of its own, and its port.
+    fn serve_bare(&self, deno: &Path) -> anyhow::Result<(TempDir, Served, u16)> {
+        let folder = work_folder::create()?;
+        let file = folder.path().join("index.ts");
+        std::fs::write(&file, self.code)?;
+        let port = free_port()?.local_addr()?.port();
+        let mut command = Command::new(deno);
+        command
+            .env("DENO_SERVE_ADDRESS", format!("tcp:127.0.0.1:{port}"))
+            .env("DENO_DIR", folder.path().join("deno"))
+            .args(["run", "--quiet", "--allow-net", "--no-config"])
+            .arg(&file);
+        let served = Served::start(command, port, "/")?;
+        Ok((folder, served, port))
+    }
+}
+
 /// The median of one client, in milliseconds.
 fn median(port: u16, talk: &Talk) -> anyhow::Result<f64> {
     let (_, times) = load::run_alone(port, talk.clone(), 2_000)?;
@@ -165,14 +215,14 @@ fn median(port: u16, talk: &Talk) -> anyhow::Result<f64> {
 }
 
 /// Each request gets a process of its own.
-fn cold_starts(plinth: &std::path::Path, starts: u16) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
+fn cold_starts(plinth: &Path, starts: u16) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
     let installation = Installation::new(plinth)?.with(settings("oneshot"));
     installation.write("supabase/functions/client/index.ts", CLIENT)?;
     installation.write("supabase/functions/hello/index.ts", HELLO)?;
     let (full, _) = installation.start()?;
     let key = full.status()?.told("PUBLISHABLE_KEY")?;
     let mut measured = ["client", "hello"].map(|name| {
-        let talk = Talk::new(&format!("/functions/v1/{name}"), Some(&key));
+        let talk = Talk::get(&format!("/functions/v1/{name}"), Some(&key));
         (talk, Vec::new())
     });
     for round in 0..=starts {

@@ -269,6 +269,39 @@ async fn work_goes_on_after_the_answer() {
 }
 
 #[tokio::test]
+async fn a_function_hears_of_its_beginning_and_its_end() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", r#"
+            for (const name of ['load', 'beforeunload', 'drain', 'unload']) {
+              addEventListener(name, (event) => console.log('event', event.type, (event as CustomEvent).detail?.reason ?? '-'));
+            }
+            Deno.serve(() => new Response('fine'));
+        "#)],
+        &[("plinth.functions.worker_idle", "500ms")],
+    )
+    .await;
+    assert_eq!(functions.fetch("hello").await.0, 200);
+
+    let is_last = |record: &plinth_log::Record| record.message.starts_with("event unload");
+    let records = functions.records_with(is_last).await;
+
+    let mut events: Vec<_> = records
+        .iter()
+        .filter_map(|record| record.message.strip_prefix("event "))
+        .collect();
+    events.reverse();
+    assert_eq!(
+        events,
+        [
+            "load -",
+            "beforeunload early_drop",
+            "drain early_drop",
+            "unload -"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn what_a_function_prints_is_recorded_with_its_request() {
     let functions = TestFunctions::of(
         r#"Deno.serve(async (req) => {
