@@ -15,6 +15,7 @@ mod machine;
 mod managed;
 mod memory;
 mod pgbench;
+mod plot;
 mod processes;
 mod random;
 mod realtime;
@@ -55,6 +56,8 @@ enum Benchmark {
     Functions(functions::Options),
     /// The realtime service over sockets, beside a bare program that writes the same bytes.
     Realtime(realtime::Options),
+    /// Ten minutes of everything that channels do, with a plot of the memory that it takes.
+    RealtimeSoak(realtime::soak::Options),
     /// The REST service over HTTP, beside pgbench and other programs of its protocol.
     Rest(rest::Options),
     /// The storage service over HTTP, beside a bare program with the same work, dd, MD5 and nginx.
@@ -82,6 +85,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Benchmark::Auth(options) => auth::run(options)?,
         Benchmark::Functions(options) => functions::run(options)?,
         Benchmark::Realtime(options) => realtime::run(options)?,
+        Benchmark::RealtimeSoak(options) => realtime::soak::run(options)?,
         Benchmark::Rest(options) => rest::run(options)?,
         Benchmark::Start(options) => start::run(options)?,
         Benchmark::Storage(options) => storage::run(options)?,

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::{machine::Machine, statistics::Summary, table::Table};
+use crate::{machine::Machine, plot::Plot, statistics::Summary, table::Table};
 
 /// One benchmark's results.
 #[derive(Debug, Serialize)]
@@ -27,6 +27,9 @@ pub(crate) struct Report {
     pub(crate) measures: Vec<Measure>,
     /// Numbers without a goal that explain those with one.
     pub(crate) details: Vec<Detail>,
+    /// A picture beside the page.
+    #[serde(skip)]
+    pub(crate) plot: Option<Plot>,
 }
 
 /// One number of ours beside the peer's.
@@ -88,6 +91,7 @@ pub(crate) enum Unit {
     MebibytesPerSecond,
     TransactionsPerSecond,
     RequestsPerSecond,
+    Messages,
 }
 
 impl Unit {
@@ -99,6 +103,7 @@ impl Unit {
             Unit::MebibytesPerSecond => format!("{value:.0} MB/s"),
             Unit::RequestsPerSecond if value < 100.0 => format!("{value:.1} /s"),
             Unit::TransactionsPerSecond | Unit::RequestsPerSecond => format!("{value:.0} /s"),
+            Unit::Messages => format!("{value:.0}"),
         }
     }
 
@@ -188,6 +193,7 @@ impl Report {
             setting,
             measures,
             details,
+            plot: None,
         }
     }
 
@@ -253,6 +259,9 @@ impl Report {
             _ = writeln!(text, "- {line}");
         }
         _ = write!(text, "\n{}", self.table().to_markdown());
+        if let Some(plot) = &self.plot {
+            _ = writeln!(text, "\n![{}]({}.svg)", plot.title, self.name);
+        }
         for detail in &self.details {
             _ = write!(
                 text,
@@ -264,13 +273,16 @@ impl Report {
         text
     }
 
-    /// Writes `<name>.md` and `<name>.json`, each in one step.
+    /// Writes `<name>.md`, `<name>.json` and perhaps `<name>.svg`, each in one step.
     pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<PathBuf> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let markdown = folder.join(self.name).with_extension("md");
         write_file(&markdown, &self.to_markdown())?;
         let json = serde_json::to_string_pretty(self)?;
         write_file(&markdown.with_extension("json"), &format!("{json}\n"))?;
+        if let Some(plot) = &self.plot {
+            write_file(&markdown.with_extension("svg"), &plot.to_svg())?;
+        }
         Ok(markdown)
     }
 }

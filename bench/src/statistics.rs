@@ -38,6 +38,18 @@ impl Summary {
     }
 }
 
+/// How much the second number grows while the first grows by one, by the line that lies closest to
+/// all points. NaN for fewer than two.
+pub(crate) fn slope(points: &[(f64, f64)]) -> f64 {
+    let count = points.len() as f64;
+    let mean = |pick: fn(&(f64, f64)) -> f64| points.iter().map(pick).sum::<f64>() / count;
+    let (mean_x, mean_y) = (mean(|point| point.0), mean(|point| point.1));
+    let sum = |part: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(part).sum::<f64>();
+    let together = sum(&|(x, y)| (x - mean_x) * (y - mean_y));
+    let alone = sum(&|(x, _)| (x - mean_x).powi(2));
+    together / alone
+}
+
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match sorted.len() {
@@ -70,6 +82,16 @@ mod tests {
         let ours = Summary::of(vec![10.0, 2.0, 30.0]);
         let peer = Summary::of(vec![5.0, 1.0, 10.0]);
         assert_eq!(ours.ratios(&peer).runs, [2.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn a_slope_is_found_through_noise() {
+        let rising: Vec<(f64, f64)> = (0..100)
+            .map(|n| (f64::from(n), 7.0 + 2.0 * f64::from(n) + f64::from(n % 2)))
+            .collect();
+        assert!((slope(&rising) - 2.0).abs() < 0.01);
+        assert!(slope(&[(0.0, 5.0), (1.0, 5.0)]).abs() < 1e-9);
+        assert!(slope(&[(0.0, 5.0)]).is_nan());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
+use tokio_util::task::AbortOnDropHandle;
 
 const TEXT: u8 = 0x81;
 const BINARY: u8 = 0x82;
@@ -85,17 +86,76 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Any text.
+pub(crate) fn text(text: &str) -> Vec<u8> {
+    frame(TEXT, text.as_bytes())
+}
+
 /// The next frame's payload.
 pub(crate) async fn read_frame(stream: &mut TcpStream) -> anyhow::Result<Vec<u8>> {
     let mut head = [0; 2];
     stream.read_exact(&mut head).await?;
     let length = match head[1] {
         126 => stream.read_u16().await?.into(),
+        127 => usize::try_from(stream.read_u64().await?)?,
         short => usize::from(short),
     };
     let mut payload = vec![0; length];
     stream.read_exact(&mut payload).await?;
     Ok(payload)
+}
+
+/// Reads to the end of a socket; `hear` gets the frames that have come, as many as there are. Where
+/// the server expects it, it is told now and then that somebody is there.
+pub(crate) async fn read_all(
+    stream: TcpStream,
+    beats: bool,
+    mut hear: impl FnMut(&mut Frames<'_>),
+) {
+    let (mut stream, mut back) = stream.into_split();
+    let _heart = beats.then(|| {
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(HEARTBEAT).await;
+                if back.write_all(&heartbeat()).await.is_err() {
+                    return;
+                }
+            }
+        }))
+    });
+    let mut buffer = vec![0; 16 * 1024];
+    let mut filled = 0;
+    while let Ok(read @ 1..) = stream.read(&mut buffer[filled..]).await {
+        filled += read;
+        let mut frames = Frames::of(&buffer[..filled]);
+        hear(&mut frames);
+        while frames.next().is_some() {}
+        let left = frames.0.len();
+        buffer.copy_within(filled - left..filled, 0);
+        filled = left;
+        if filled == buffer.len() {
+            buffer.resize(2 * filled, 0);
+        }
+    }
+}
+
+/// The payloads of a server's frames, one after the other, as far as they are whole.
+pub(crate) struct Frames<'a>(&'a [u8]);
+
+impl<'a> Frames<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (payload, rest) = split(self.0)?;
+        self.0 = rest;
+        Some(payload)
+    }
 }
 
 /// Where the next frame of a server begins: its payload within the bytes, or nothing while it is
@@ -105,6 +165,10 @@ pub(crate) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         126 => {
             let length = bytes.get(2..4)?.try_into().ok()?;
             (usize::from(u16::from_be_bytes(length)), 4)
+        }
+        127 => {
+            let length = bytes.get(2..10)?.try_into().ok()?;
+            (usize::try_from(u64::from_be_bytes(length)).ok()?, 10)
         }
         short => (usize::from(short), 2),
     };
@@ -124,6 +188,19 @@ mod tests {
         assert_eq!((first, second, rest), (&b"ab"[..], &b"c"[..], &[0x81][..]));
         assert_eq!(split(rest), None);
         assert_eq!(split(&[0x82, 5, 1]), None);
+        let all: Vec<&[u8]> = Frames::of(&bytes).collect();
+        assert_eq!(all, [&b"ab"[..], b"c"]);
+    }
+
+    #[test]
+    fn long_frames_say_so_in_more_bytes() {
+        let mut bytes = vec![0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0];
+        bytes.extend([b'x'; 65_536]);
+        assert_eq!(
+            split(&bytes).map(|(payload, _)| payload.len()),
+            Some(65_536)
+        );
+        assert_eq!(split(&bytes[..60_000]), None);
     }
 
     #[test]

@@ -8,13 +8,15 @@
 mod bare;
 mod client;
 mod fan_out;
+mod heard;
 mod idle;
 mod rows;
+pub(crate) mod soak;
 
 use crate::{
     machine::Machine,
     report::{Goal, Measure, Report, Unit},
-    start::program::{self, Installation},
+    start::program::{self, Installation, Status},
 };
 
 use self::{
@@ -62,14 +64,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let plinth = program::find()?;
     let installation = Installation::new(&plinth)?.with(settings());
     let (full, _) = installation.start()?;
-    let status = full.status()?;
-    let key = status.told("PUBLISHABLE_KEY")?;
-    let place = Place {
-        port: installation.port(),
-        key: key.clone(),
-        jwt_secret: status.told("JWT_SECRET")?,
-        db_url: status.told("DB_URL")?,
-    };
+    let place = place(&installation, &full.status()?)?;
+    let key = place.key.clone();
     let mut report = Report::new("realtime", "The realtime service over sockets", machine);
     report.setting.push(format!(
         "{} rounds of {} s per side, alternating; messages of {} bytes",
@@ -193,6 +189,15 @@ fn changes(
             Goal::AtMost(longest_p95),
         ),
     ])
+}
+
+fn place(installation: &Installation, status: &Status) -> anyhow::Result<Place> {
+    Ok(Place {
+        port: installation.port(),
+        key: status.told("PUBLISHABLE_KEY")?,
+        jwt_secret: status.told("JWT_SECRET")?,
+        db_url: status.told("DB_URL")?,
+    })
 }
 
 /// The limits of projects are not what is measured.

@@ -4,28 +4,25 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, ensure};
-use hdrhistogram::Histogram;
+use anyhow::ensure;
 use plinth_token::KeySet;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
     runtime::{Builder, Runtime},
-    sync::Notify,
     task::JoinSet,
 };
 use tokio_postgres::{Client, NoTls, Statement};
 
-use super::client;
+use super::{client, heard::Heard};
 
-const SETUP: &str = "
+pub(crate) const SETUP: &str = "
     create table if not exists public.bench_rows
         (id bigint generated always as identity primary key, owner uuid not null, sent bigint);
     create index if not exists bench_rows_owner on public.bench_rows (owner);
@@ -40,15 +37,16 @@ const SETUP_UNHEARD: &str = "
     create table if not exists public.bench_unheard
         (id bigint generated always as identity primary key, owner uuid not null, sent bigint);
     create index if not exists bench_unheard_owner on public.bench_unheard (owner)";
-const VALUES: &str = "(owner, sent) \
+/// A row of a user, and when it was written.
+pub(crate) const VALUES: &str = "(owner, sent) \
      values (('00000000-0000-4000-8000-' || lpad($1::bigint::text, 12, '0'))::uuid, $2)";
 
 /// Sessions that write at the same time.
 const WRITERS: usize = 4;
 /// So many changes may be on their way.
 const WINDOW: u64 = 400;
-/// A server that hangs must not hang the benchmark.
-const STUCK: Duration = Duration::from_secs(60);
+/// Longer than anything here lasts.
+const TOKEN_SECONDS: i64 = 48 * 3600;
 /// Sockets that are opened at the same time.
 const AT_ONCE: usize = 25;
 
@@ -77,31 +75,19 @@ pub(crate) struct Rows {
     runtime: Runtime,
     writers: Vec<(Client, Statement)>,
     users: u64,
-    seen: Arc<Seen>,
+    heard: Arc<Heard>,
     sent: u64,
     is_heard: bool,
-}
-
-struct Seen {
-    begun: Instant,
-    told: AtomicU64,
-    progress: Notify,
-    latencies: Mutex<Histogram<u64>>,
 }
 
 impl Rows {
     pub(crate) fn open(place: &Place, users: u16, listening: Listening) -> anyhow::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let seen = Arc::new(Seen {
-            begun: Instant::now(),
-            told: AtomicU64::new(0),
-            progress: Notify::new(),
-            latencies: Mutex::new(Histogram::new(3)?),
-        });
+        let heard = Heard::new()?;
         let writers = runtime.block_on(async {
             let writers = connect(place, listening).await?;
             if listening != Listening::Nobody {
-                listen_all(place, users, listening, &seen).await?;
+                listen_all(place, users, listening, &heard).await?;
             }
             anyhow::Ok(writers)
         })?;
@@ -109,7 +95,7 @@ impl Rows {
             runtime,
             writers,
             users: users.into(),
-            seen,
+            heard,
             sent: 0,
             is_heard: listening != Listening::Nobody,
         })
@@ -122,7 +108,7 @@ impl Rows {
             runtime,
             writers,
             users,
-            seen,
+            heard,
             sent,
             is_heard,
         } = self;
@@ -132,9 +118,9 @@ impl Rows {
             let writing = writers.iter().map(|(client, insert)| async {
                 while begun.elapsed() < duration {
                     let number = next.fetch_add(1, Relaxed);
-                    write(client, insert, seen, number % *users).await?;
+                    write(client, insert, heard, number % *users).await?;
                     if *is_heard {
-                        seen.wait_until(number.saturating_sub(WINDOW)).await?;
+                        heard.wait_until(number.saturating_sub(WINDOW)).await?;
                     }
                 }
                 anyhow::Ok(())
@@ -144,7 +130,7 @@ impl Rows {
         let written = next.load(Relaxed) - *sent;
         *sent += written;
         if *is_heard {
-            runtime.block_on(seen.wait_until(*sent))?;
+            runtime.block_on(heard.wait_until(*sent))?;
         }
         Ok(written as f64 / begun.elapsed().as_secs_f64())
     }
@@ -152,7 +138,7 @@ impl Rows {
     /// So many changes per second: how long 95 of a hundred take at most, from before they are
     /// written until they are told or, if nobody listens, committed; in milliseconds.
     pub(crate) fn at_rate(&mut self, changes: f64, seconds: u16) -> anyhow::Result<f64> {
-        self.seen.latencies(Histogram::reset);
+        self.heard.forget_times();
         let pause = Duration::from_secs_f64(1.0 / changes);
         let count = (f64::from(seconds) * changes) as u32;
         let begun = Instant::now();
@@ -160,7 +146,7 @@ impl Rows {
             runtime,
             writers,
             users,
-            seen,
+            heard,
             sent,
             is_heard,
         } = self;
@@ -169,58 +155,29 @@ impl Rows {
                 let due = begun + pause * number;
                 tokio::time::sleep_until(due.into()).await;
                 let (client, insert) = &writers[0];
-                let before = seen.begun.elapsed();
-                write(client, insert, seen, *sent % *users).await?;
+                let before = Instant::now();
+                write(client, insert, heard, *sent % *users).await?;
                 *sent += 1;
                 if !*is_heard {
-                    seen.note(seen.begun.elapsed().saturating_sub(before));
+                    heard.note(before.elapsed());
                 }
             }
             match *is_heard {
-                true => seen.wait_until(*sent).await,
+                true => heard.wait_until(*sent).await,
                 false => Ok(()),
             }
         })?;
-        let nanoseconds = self
-            .seen
-            .latencies(|latencies| latencies.value_at_quantile(0.95));
-        Ok(nanoseconds as f64 / 1e6)
+        Ok(self.heard.p95())
     }
 }
 
-impl Seen {
-    async fn wait_until(&self, changes: u64) -> anyhow::Result<()> {
-        let arriving = async {
-            while self.told.load(Relaxed) < changes {
-                let progress = self.progress.notified();
-                if self.told.load(Relaxed) >= changes {
-                    return;
-                }
-                _ = tokio::time::timeout(Duration::from_millis(20), progress).await;
-            }
-        };
-        tokio::time::timeout(STUCK, arriving)
-            .await
-            .with_context(|| {
-                let told = self.told.load(Relaxed);
-                format!("changes are lost: {told} of {changes} were told")
-            })
-    }
-
-    fn note(&self, taken: Duration) {
-        let nanoseconds = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX);
-        // A histogram that grows by itself takes everything.
-        self.latencies(|latencies| _ = latencies.record(nanoseconds));
-    }
-
-    fn latencies<T>(&self, look: impl FnOnce(&mut Histogram<u64>) -> T) -> T {
-        let latencies = self.latencies.lock();
-        look(&mut latencies.unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-async fn write(client: &Client, insert: &Statement, seen: &Seen, user: u64) -> anyhow::Result<()> {
-    let now = i64::try_from(seen.begun.elapsed().as_nanos())?;
+async fn write(
+    client: &Client,
+    insert: &Statement,
+    heard: &Heard,
+    user: u64,
+) -> anyhow::Result<()> {
+    let now = i64::try_from(heard.now())?;
     let user = i64::try_from(user)?;
     client.execute(insert, &[&user, &now]).await?;
     Ok(())
@@ -250,34 +207,53 @@ async fn listen_all(
     place: &Place,
     users: u16,
     listening: Listening,
-    seen: &Arc<Seen>,
+    heard: &Arc<Heard>,
 ) -> anyhow::Result<()> {
-    let keys = KeySet::builder().legacy_secret(&place.jwt_secret).build()?;
-    let exp = time::OffsetDateTime::now_utc().unix_timestamp() + 3600;
+    let people = Users::new(place)?;
     let numbers: Vec<u16> = (0..users).collect();
     for some in numbers.chunks(AT_ONCE) {
         let mut opening = JoinSet::new();
         for number in some {
-            let sub = format!("00000000-0000-4000-8000-{number:012}");
-            let token = keys.sign(&json!({"role": "authenticated", "sub": sub, "exp": exp}))?;
-            let mut entry = json!({"event": "*", "schema": "public", "table": "bench_rows"});
-            if listening == Listening::Filtered {
-                entry["filter"] = format!("owner=eq.{sub}").into();
-            }
-            let wishes = json!({
-                "config": {"postgres_changes": [entry]},
-                "access_token": token,
-            });
+            let wishes = people.wishes(*number, listening == Listening::Filtered)?;
             let (place, topic) = (place.clone(), format!("realtime:rows-{number}"));
             opening.spawn(async move {
                 subscribe(place.port, &place.key, &topic, &wishes.to_string()).await
             });
         }
         while let Some(stream) = opening.join_next().await {
-            tokio::spawn(listen(stream??, seen.clone()));
+            tokio::spawn(heard.clone().listen(stream??, true, sent_at));
         }
     }
     Ok(())
+}
+
+/// Those who listen, each with a token of their own.
+pub(crate) struct Users {
+    keys: KeySet,
+    expires_at: i64,
+}
+
+impl Users {
+    pub(crate) fn new(place: &Place) -> anyhow::Result<Self> {
+        Ok(Self {
+            keys: KeySet::builder().legacy_secret(&place.jwt_secret).build()?,
+            expires_at: time::OffsetDateTime::now_utc().unix_timestamp() + TOKEN_SECONDS,
+        })
+    }
+
+    /// What somebody says to hear of rows: by a filter of theirs alone, or of all that they may see.
+    pub(crate) fn wishes(&self, number: u16, is_filtered: bool) -> anyhow::Result<Value> {
+        let sub = format!("00000000-0000-4000-8000-{number:012}");
+        let claims = json!({"role": "authenticated", "sub": sub, "exp": self.expires_at});
+        let mut entry = json!({"event": "*", "schema": "public", "table": "bench_rows"});
+        if is_filtered {
+            entry["filter"] = format!("owner=eq.{sub}").into();
+        }
+        Ok(json!({
+            "config": {"postgres_changes": [entry]},
+            "access_token": self.keys.sign(&claims)?,
+        }))
+    }
 }
 
 async fn subscribe(port: u16, key: &str, topic: &str, wishes: &str) -> anyhow::Result<TcpStream> {
@@ -289,38 +265,6 @@ async fn subscribe(port: u16, key: &str, topic: &str, wishes: &str) -> anyhow::R
         "no changes: {said}"
     );
     Ok(stream)
-}
-
-async fn listen(mut stream: TcpStream, seen: Arc<Seen>) {
-    let mut buffer = vec![0; 16 * 1024];
-    let mut filled = 0;
-    let mut beat = tokio::time::interval(client::HEARTBEAT);
-    loop {
-        let read = tokio::select! {
-            read = stream.read(&mut buffer[filled..]) => read,
-            _ = beat.tick() => match stream.write_all(&client::heartbeat()).await {
-                Ok(()) => continue,
-                Err(_) => return,
-            },
-        };
-        let Ok(read @ 1..) = read else {
-            return;
-        };
-        filled += read;
-        let now = seen.begun.elapsed();
-        let mut rest = &buffer[..filled];
-        while let Some((payload, after)) = client::split(rest) {
-            rest = after;
-            if let Some(sent_at) = sent_at(payload) {
-                seen.note(now.saturating_sub(Duration::from_nanos(sent_at)));
-                seen.told.fetch_add(1, Relaxed);
-            }
-        }
-        let left = rest.len();
-        buffer.copy_within(filled - left..filled, 0);
-        filled = left;
-        seen.progress.notify_waiters();
-    }
 }
 
 /// The time that a row carries.

@@ -1,0 +1,121 @@
+//! What was said and what arrived.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use tokio::time::{Instant, sleep};
+
+use crate::realtime::client::Frames;
+
+/// First byte of a broadcast in its binary form.
+const BROADCAST: u8 = 4;
+
+/// Counted by all sockets together. What visitors hear is not counted: whether they are there in
+/// time is not known.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) joined: AtomicU64,
+    pub(super) left: AtomicU64,
+    pub(super) vanished: AtomicU64,
+    /// Sockets that stay, and were closed.
+    pub(super) lost_sockets: AtomicU64,
+    pub(super) broadcasts_due: AtomicU64,
+    broadcasts: AtomicU64,
+    pub(super) changes_due: AtomicU64,
+    changes: AtomicU64,
+    presence: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn add(&self, counter: impl FnOnce(&Self) -> &AtomicU64, count: u64) {
+        counter(self).fetch_add(count, Relaxed);
+    }
+
+    /// What somebody who stays hears.
+    pub(super) fn hear(&self, frames: &mut Frames<'_>) {
+        for payload in frames {
+            match kind(payload) {
+                Some(Kind::Broadcast) => self.add(|counts| &counts.broadcasts, 1),
+                Some(Kind::Change) => self.add(|counts| &counts.changes, 1),
+                Some(Kind::Presence) => self.add(|counts| &counts.presence, 1),
+                None => {}
+            }
+        }
+    }
+
+    pub(super) fn expected(&self) -> u64 {
+        self.broadcasts_due.load(Relaxed) + self.changes_due.load(Relaxed)
+    }
+
+    /// Too much is as wrong as too little.
+    pub(super) fn missing(&self) -> u64 {
+        let difference =
+            |due: &AtomicU64, came: &AtomicU64| due.load(Relaxed).abs_diff(came.load(Relaxed));
+        difference(&self.broadcasts_due, &self.broadcasts)
+            + difference(&self.changes_due, &self.changes)
+    }
+
+    /// Waits for what is on its way.
+    pub(super) async fn arrive(&self, patience: Duration) {
+        let end = Instant::now() + patience;
+        while self.missing() > 0 && Instant::now() < end {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    pub(super) fn rows(&self) -> Vec<Vec<String>> {
+        let row =
+            |what: &str, count: &AtomicU64| vec![what.to_owned(), count.load(Relaxed).to_string()];
+        vec![
+            row("channels joined", &self.joined),
+            row("left in good order", &self.left),
+            row("vanished", &self.vanished),
+            row("sockets lost", &self.lost_sockets),
+            row("broadcasts heard", &self.broadcasts),
+            row("row changes told", &self.changes),
+            row("presence messages heard", &self.presence),
+        ]
+    }
+}
+
+enum Kind {
+    Broadcast,
+    Change,
+    Presence,
+}
+
+/// Messages of the database are broadcasts like any other.
+fn kind(payload: &[u8]) -> Option<Kind> {
+    if payload.first() == Some(&BROADCAST) {
+        return Some(Kind::Broadcast);
+    }
+    // `[join_ref,ref,topic,event,…]`, none of which has a comma.
+    let event = payload.split(|byte| *byte == b',').nth(3)?;
+    match event {
+        br#""postgres_changes""# => Some(Kind::Change),
+        br#""presence_diff""# | br#""presence_state""# => Some(Kind::Presence),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_told_apart_and_what_is_missing_is_known() {
+        let text = br#"[null,null,"realtime:x","postgres_changes",{"ids":[1],"data":{}}]"#;
+        let mut bytes = vec![0x81, text.len() as u8];
+        bytes.extend(text);
+        bytes.extend([0x82, 2, BROADCAST, 0]);
+        let counts = Counts::default();
+        counts.add(|counts| &counts.changes_due, 1);
+        counts.add(|counts| &counts.broadcasts_due, 2);
+
+        counts.hear(&mut Frames::of(&bytes));
+
+        assert_eq!((counts.missing(), counts.expected()), (1, 3));
+    }
+}

@@ -1,0 +1,99 @@
+//! Rows that come, change and go, and SQL that speaks.
+
+use std::{collections::VecDeque, time::Duration};
+
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio_postgres::{Client, NoTls, Statement};
+
+use super::{counts::Counts, crowd};
+use crate::realtime::rows::{self, Place};
+
+/// Rows that are there at a time. Whoever is told of a row looks whether it is still there, so one
+/// must not go at once.
+const KEPT: usize = 1_000;
+/// Every so many rows SQL says something.
+const SPEAKS: u64 = 10;
+
+/// Writes as the owner of the database.
+pub(super) struct Writer {
+    client: Client,
+    users: u16,
+    insert: Statement,
+    update: Statement,
+    delete: Statement,
+    speak: Statement,
+}
+
+impl Writer {
+    pub(super) async fn open(place: &Place, users: u16) -> anyhow::Result<Self> {
+        let (client, connection) = tokio_postgres::connect(&place.db_url, NoTls).await?;
+        tokio::spawn(connection);
+        client.batch_execute(rows::SETUP).await?;
+        let insert = format!(
+            "insert into public.bench_rows {} returning id",
+            rows::VALUES
+        );
+        let update = "update public.bench_rows set sent = sent + 1 where id = $1";
+        let speak = "select realtime.send(jsonb_build_object('n', $1::bigint), 'news', $2, false)";
+        Ok(Self {
+            insert: client.prepare(&insert).await?,
+            update: client.prepare(update).await?,
+            delete: client
+                .prepare("delete from public.bench_rows where id = $1")
+                .await?,
+            speak: client.prepare(speak).await?,
+            client,
+            users,
+        })
+    }
+
+    /// Each row is told of twice: when it is new, and when it has changed. That it is gone is told
+    /// to nobody, because its owner is no longer known then.
+    pub(super) async fn write(
+        &mut self,
+        per_second: u16,
+        counts: &Counts,
+        end: Instant,
+    ) -> anyhow::Result<()> {
+        let mut turn = interval(Duration::from_secs(1) / u32::from(per_second));
+        turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut kept = VecDeque::with_capacity(KEPT);
+        for number in 0_u64.. {
+            turn.tick().await;
+            if Instant::now() >= end {
+                break;
+            }
+            let user = number % u64::from(self.users);
+            let (owner, sent) = (i64::try_from(user)?, i64::try_from(number)?);
+            let row = self
+                .client
+                .query_one(&self.insert, &[&owner, &sent])
+                .await?;
+            let id: i64 = row.get(0);
+            self.client.execute(&self.update, &[&id]).await?;
+            counts.add(|counts| &counts.changes_due, 2);
+            kept.push_back(id);
+            if kept.len() > KEPT
+                && let Some(oldest) = kept.pop_front()
+            {
+                self.client.execute(&self.delete, &[&oldest]).await?;
+            }
+            if number.is_multiple_of(SPEAKS) {
+                self.speak(number, user as u16, counts).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn speak(&self, number: u64, user: u16, counts: &Counts) -> anyhow::Result<()> {
+        let topic = crowd::topic(user);
+        let sub_topic = topic.trim_start_matches("realtime:");
+        let number = i64::try_from(number)?;
+        self.client
+            .execute(&self.speak, &[&number, &sub_topic])
+            .await?;
+        let room = crowd::hearers(user, self.users);
+        counts.add(|counts| &counts.broadcasts_due, room.into());
+        Ok(())
+    }
+}
