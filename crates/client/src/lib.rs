@@ -71,9 +71,8 @@
 //!
 //! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by their path also
 //! compiles for `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and
-//! files pass through memory as a whole. The session is looked at every 30 s whether or not the page
-//! is in sight: where that matters, call [`stop_auto_refresh`](auth::Auth::stop_auto_refresh) when the
-//! page is hidden and [`start_auto_refresh`](auth::Auth::start_auto_refresh) when it is back.
+//! files pass through memory as a whole. As in JavaScript the session is left alone while the page is
+//! out of sight, and taken up again when it is back.
 
 #![warn(missing_docs)]
 // Some shared parts have no other users than a feature.

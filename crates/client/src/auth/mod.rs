@@ -24,9 +24,11 @@ mod sign_in;
 mod update_user;
 
 pub use admin::{
-    AdminClient, AdminFactors, AdminPasskeys, AdminUser, CreateUserRequest, DeleteUserRequest,
-    GenerateLinkRequest, GeneratedLink, InviteRequest, LinkType, ListUsersRequest,
-    UpdateUserByIdRequest, UserPage, Users,
+    AdminClient, AdminFactors, AdminPasskeys, AdminUser, CreateUserRequest, CustomProvider,
+    CustomProviders, DeleteUserRequest, GenerateLinkRequest, GeneratedLink, InviteRequest,
+    LinkType, ListOauthClientsRequest, ListUsersRequest, OauthClient, OauthClientPage,
+    OauthClientRequest, OauthClients, ProviderRequest, ProviderType, UpdateUserByIdRequest,
+    UserPage, Users,
 };
 pub(crate) use api::segment as url_segment;
 pub use api::{
@@ -36,9 +38,9 @@ pub use api::{
 pub use claims::{Claims, Decoded};
 pub use engine::{
     AuthEvent, AuthEvents, AutoRefresh, BusMessage, COOL_DOWN_MS, REFRESH_THRESHOLD_TICKS,
-    SessionBus, SessionRefresher, SignOutReason, TICK_MS,
+    SessionBus, SessionRefresher, SignOutReason, TICK_MS, Visibility,
 };
-pub(crate) use engine::{Engine, Settings};
+pub(crate) use engine::{Engine, Settings, of_page};
 pub use error::AuthError;
 pub use error_code::ErrorCode;
 pub use handle::{Auth, ClaimsRequest};

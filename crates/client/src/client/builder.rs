@@ -9,6 +9,7 @@ use http::HeaderValue;
 use super::{Base, Client, ThirdParty, TokenSource};
 use crate::auth::{
     Auth, AuthApi, AuthError, Engine, FlowType, JwksCache, SessionBus, SessionRefresher, Settings,
+    Visibility, of_page,
 };
 use crate::call_options::CallOptions;
 use crate::clock::Clock;
@@ -39,6 +40,7 @@ pub struct ClientBuilder {
     store: Option<Arc<dyn SessionStore>>,
     user_store: Option<Arc<dyn SessionStore>>,
     auto_refresh: bool,
+    visibility: Option<Arc<dyn Visibility>>,
     append_flow_id: bool,
     bus: Option<Arc<dyn SessionBus>>,
     keys: Option<Arc<JwksCache>>,
@@ -61,6 +63,7 @@ impl ClientBuilder {
             store: None,
             user_store: None,
             auto_refresh: true,
+            visibility: None,
             append_flow_id: false,
             bus: None,
             keys: None,
@@ -99,6 +102,13 @@ impl ClientBuilder {
     /// is refreshed when it is used.
     pub fn auto_refresh(mut self, is_on: bool) -> Self {
         self.auto_refresh = is_on;
+        self
+    }
+
+    /// How to tell whether anybody looks at the application; the session is left alone while nobody
+    /// does. Pages in a browser are known to be in sight or not without this.
+    pub fn visibility(mut self, visibility: impl Visibility) -> Self {
+        self.visibility = Some(Arc::new(visibility));
         self
     }
 
@@ -232,6 +242,7 @@ impl ClientBuilder {
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
             user_store: self.user_store,
             auto_refresh: self.auto_refresh,
+            visibility: self.visibility.or_else(of_page),
             append_flow_id: self.append_flow_id,
             bus: self.bus,
             refresher: self.refresher.unwrap_or_else(|| Arc::new(api.clone())),

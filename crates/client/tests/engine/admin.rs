@@ -1,6 +1,6 @@
 //! Client contract §1.14.
 
-use plinth_client::auth::{LinkType, Scope};
+use plinth_client::auth::{LinkType, ProviderType, Scope};
 use plinth_client::{AdminClient, AuthError, Http};
 use serde_json::json;
 
@@ -189,6 +189,148 @@ async fn s80_factors_and_passkeys_are_listed_and_removed() {
     admin.user(ID).factors().delete("f").await.unwrap();
     assert_eq!(admin.user(ID).passkeys().list().await.unwrap()[0].id, "p");
     admin.user(ID).passkeys().delete("p").await.unwrap();
+}
+
+#[tokio::test]
+async fn s80_applications_are_made_read_changed_and_removed() {
+    let bench = Bench::new();
+    let all = "/auth/v1/admin/oauth/clients";
+    let one = format!("{all}/{ID}");
+    let client = || json!({ "client_id": ID, "redirect_uris": ["https://a.example/"] });
+    let made = json!({ "client_id": ID, "client_secret": "hush" });
+    let page = Reply::json(200, json!({ "clients": [client()] }))
+        .header("x-total-count", "31")
+        .header(
+            "link",
+            r#"</x?page=3>; rel="next", </x?page=16>; rel="last""#,
+        );
+    bench
+        .server
+        .on(&format!("POST {all}"), [Reply::json(201, made.clone())]);
+    bench.server.on(&format!("GET {all}"), [page]);
+    bench
+        .server
+        .on(&format!("GET {one}"), [Reply::json(200, client())]);
+    bench
+        .server
+        .on(&format!("PUT {one}"), [Reply::json(200, client())]);
+    bench
+        .server
+        .on(&format!("DELETE {one}"), [Reply::text(204, "")]);
+    bench.server.on(
+        &format!("POST {one}/regenerate_secret"),
+        [Reply::json(200, made)],
+    );
+    let clients = admin(&bench).oauth_clients();
+
+    let create = clients
+        .create(["https://a.example/"])
+        .name("An App")
+        .public();
+    let made = create.send().await.unwrap();
+    assert_eq!(made.client_secret.as_deref(), Some("hush"));
+    assert_eq!(
+        bench.server.last().json(),
+        json!({
+            "redirect_uris": ["https://a.example/"],
+            "client_name": "An App",
+            "token_endpoint_auth_method": "none",
+        })
+    );
+
+    let page = clients.list().page(2).per_page(2).send().await.unwrap();
+    assert_eq!(bench.server.last().query, "page=2&per_page=2");
+    assert_eq!((page.clients.len(), page.total), (1, Some(31)));
+    assert_eq!((page.next_page, page.last_page), (Some(3), Some(16)));
+    assert_eq!(
+        clients.get(ID).await.unwrap().redirect_uris,
+        ["https://a.example/"]
+    );
+    clients
+        .update(ID)
+        .logo_uri("https://a.example/i.png")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        bench.server.last().json(),
+        json!({ "logo_uri": "https://a.example/i.png" })
+    );
+    let renewed = clients.regenerate_secret(ID).await.unwrap();
+    assert_eq!(renewed.client_secret.as_deref(), Some("hush"));
+    clients.delete(ID).await.unwrap();
+
+    let sent = bench.server.asked().len();
+    assert!(clients.get("../users").await.is_err());
+    assert!(clients.update("x").send().await.is_err());
+    assert_eq!(bench.server.asked().len(), sent);
+}
+
+#[tokio::test]
+async fn s80_providers_are_made_read_changed_and_removed() {
+    let bench = Bench::new();
+    let all = "/auth/v1/admin/custom-providers";
+    let one = format!("{all}/custom%3Aours");
+    let provider = || json!({ "identifier": "custom:ours", "enabled": true });
+    let listed = json!({ "providers": [provider()] });
+    bench
+        .server
+        .on(&format!("POST {all}"), [Reply::json(201, provider())]);
+    bench
+        .server
+        .on(&format!("GET {all}"), [Reply::json(200, listed)]);
+    bench
+        .server
+        .on(&format!("GET {one}"), [Reply::json(200, provider())]);
+    bench
+        .server
+        .on(&format!("PUT {one}"), [Reply::json(200, provider())]);
+    bench
+        .server
+        .on(&format!("DELETE {one}"), [Reply::text(204, "")]);
+    let providers = admin(&bench).providers();
+
+    let create = providers
+        .create(ProviderType::Oidc, "custom:ours")
+        .name("Ours");
+    let create = create
+        .issuer("https://id.example")
+        .client_id("us")
+        .client_secret("hush");
+    let create = create
+        .scopes(["openid", "email"])
+        .attribute_mapping(&json!({ "name": "nick" }));
+    assert!(create.send().await.unwrap().enabled);
+    assert_eq!(
+        bench.server.last().json(),
+        json!({
+            "provider_type": "oidc",
+            "identifier": "custom:ours",
+            "name": "Ours",
+            "issuer": "https://id.example",
+            "client_id": "us",
+            "client_secret": "hush",
+            "scopes": ["openid", "email"],
+            "attribute_mapping": { "name": "nick" },
+        })
+    );
+
+    assert_eq!(providers.list().await.unwrap().len(), 1);
+    assert_eq!(bench.server.last().query, "");
+    providers.list_of(ProviderType::Oauth2).await.unwrap();
+    assert_eq!(bench.server.last().query, "type=oauth2");
+    assert_eq!(
+        providers.get("custom:ours").await.unwrap().identifier,
+        "custom:ours"
+    );
+    providers
+        .update("custom:ours")
+        .enabled(false)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(bench.server.last().json(), json!({ "enabled": false }));
+    providers.delete("custom:ours").await.unwrap();
 }
 
 #[tokio::test]

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use plinth_client::Clock;
-use plinth_client::auth::TICK_MS;
-use tokio::sync::Semaphore;
+use futures_util::{StreamExt, stream};
+use plinth_client::auth::{TICK_MS, Visibility};
+use plinth_client::{BoxStream, Clock};
+use tokio::sync::{Semaphore, watch};
 
-use crate::support::{Bench, NOW_S, Reply, refused, settle, token_answer};
+use crate::support::{Bench, NOW_S, Reply, heard, refused, settle, token_answer};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
@@ -106,6 +107,96 @@ async fn s20_a_tick_is_skipped_while_a_refresh_is_under_way() {
     let asked = bench.server.asked();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[1].at_ms, NOW_S * 1000 + 2 * TICK_MS);
+}
+
+/// A window that comes and goes.
+#[derive(Clone)]
+struct Window(Arc<watch::Sender<bool>>);
+
+impl Window {
+    fn new(is_visible: bool) -> Self {
+        Self(Arc::new(watch::Sender::new(is_visible)))
+    }
+
+    async fn show(&self, is_visible: bool) {
+        self.0.send_replace(is_visible);
+        settle().await;
+    }
+}
+
+impl Visibility for Window {
+    fn watch(&self) -> BoxStream<'static, bool> {
+        let mut seen = self.0.subscribe();
+        seen.mark_changed();
+        let states = stream::unfold(seen, |mut seen| async move {
+            seen.changed().await.ok()?;
+            let is_visible = *seen.borrow_and_update();
+            Some((is_visible, seen))
+        });
+        states.boxed()
+    }
+}
+
+#[tokio::test]
+async fn s21_nothing_is_refreshed_while_nobody_looks() {
+    let bench = Bench::new();
+    bench.store_session(200).await;
+    bench.server.on(TOKEN, [fresh()]);
+    let window = Window::new(true);
+    let client = bench.builder().visibility(window.clone()).build().unwrap();
+    client.auth().ready().await;
+    assert_eq!(tickers(&bench).await, 1);
+
+    window.show(false).await;
+    bench.advance(150);
+    assert_eq!(tickers(&bench).await, 0);
+    assert!(bench.server.asked().is_empty());
+
+    window.show(true).await;
+    assert_eq!(bench.server.routes(), [TOKEN]);
+    assert_eq!(tickers(&bench).await, 1);
+}
+
+#[tokio::test]
+async fn s21_whoever_comes_back_is_told_who_is_signed_in() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let window = Window::new(false);
+    let client = bench.builder().visibility(window.clone()).build().unwrap();
+    let mut events = client.auth().events();
+    client.auth().ready().await;
+    settle().await;
+    let at_start = heard(&mut events).await;
+    assert_eq!(tickers(&bench).await, 0, "nobody has looked yet");
+
+    for _ in 0..2 {
+        window.show(true).await;
+        assert_eq!(
+            heard(&mut events).await,
+            ["SIGNED_IN"],
+            "after {at_start:?}"
+        );
+        window.show(false).await;
+        assert!(heard(&mut events).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn s23_a_caller_who_takes_over_is_not_disturbed_by_what_is_seen() {
+    let bench = Bench::new();
+    bench.store_session(3600).await;
+    let window = Window::new(true);
+    let client = bench.builder().visibility(window.clone()).build().unwrap();
+    client.auth().ready().await;
+    settle().await;
+
+    let _guard = client.auth().start_auto_refresh();
+    window.show(false).await;
+    assert_eq!(tickers(&bench).await, 1);
+
+    client.auth().stop_auto_refresh();
+    window.show(true).await;
+    assert_eq!(tickers(&bench).await, 0);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The service key against the real service.
 
 use plinth_client::AuthError;
-use plinth_client::auth::{EmailOtp, ErrorCode, LinkType, Otp};
+use plinth_client::auth::{EmailOtp, ErrorCode, LinkType, Otp, ProviderType};
 use serde_json::json;
 
 use crate::support::{Live, PASSWORD};
@@ -54,6 +54,84 @@ async fn accounts_are_made_found_changed_and_removed() {
     users.delete(user.id()).send().await.unwrap();
     let gone = users.get(user.id()).await.unwrap_err();
     assert_eq!(gone.code(), Some(ErrorCode::UserNotFound));
+}
+
+#[tokio::test]
+async fn applications_and_providers_are_administered() {
+    let live = Live::with(&[
+        ("auth.oauth_server.enabled", "true"),
+        ("plinth.auth.custom_providers.allow_local_urls", "true"),
+    ])
+    .await;
+    let clients = live.admin().oauth_clients();
+
+    let create = clients.create(["https://app.example/back"]).name("App");
+    let made = create.send().await.unwrap();
+    assert_eq!(made.client_type, "confidential");
+    let secret = made.client_secret.expect("a secret");
+    let shown = clients.get(&made.client_id).await.unwrap();
+    assert_eq!(
+        (shown.client_name.as_deref(), shown.client_secret),
+        (Some("App"), None)
+    );
+    let update = clients.update(&made.client_id).name("Other");
+    assert_eq!(
+        update.send().await.unwrap().client_name.as_deref(),
+        Some("Other")
+    );
+    let renewed = clients.regenerate_secret(&made.client_id).await.unwrap();
+    assert!(
+        renewed
+            .client_secret
+            .is_some_and(|renewed| renewed != secret)
+    );
+    let public = clients
+        .create(["app://back"])
+        .public()
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (public.client_type.as_str(), public.client_secret),
+        ("public", None)
+    );
+    let page = clients.list().page(1).per_page(1).send().await.unwrap();
+    assert_eq!(
+        (page.clients.len(), page.total, page.next_page),
+        (1, Some(2), Some(2))
+    );
+    clients.delete(&made.client_id).await.unwrap();
+    let gone = clients.get(&made.client_id).await.unwrap_err();
+    assert_eq!(gone.code(), Some(ErrorCode::OauthClientNotFound));
+
+    let providers = live.admin().providers();
+    let create = providers
+        .create(ProviderType::Oauth2, "custom:ours")
+        .name("Ours");
+    let create = create
+        .client_id("us")
+        .client_secret("hush")
+        .scopes(["email"]);
+    let create = create
+        .authorization_url("http://127.0.0.1:9/authorize")
+        .token_url("http://127.0.0.1:9/token")
+        .userinfo_url("http://127.0.0.1:9/me");
+    let made = create.send().await.unwrap();
+    assert_eq!(
+        (made.provider_type.as_str(), made.enabled),
+        ("oauth2", true)
+    );
+    assert_eq!(providers.list_of(ProviderType::Oidc).await.unwrap(), []);
+    assert_eq!(providers.list().await.unwrap(), [made]);
+    let update = providers.update("custom:ours").enabled(false);
+    assert!(!update.send().await.unwrap().enabled);
+    assert_eq!(
+        providers.get("custom:ours").await.unwrap().scopes,
+        ["email"]
+    );
+    providers.delete("custom:ours").await.unwrap();
+    let gone = providers.get("custom:ours").await.unwrap_err();
+    assert_eq!(gone.code(), Some(ErrorCode::CustomProviderNotFound));
 }
 
 #[tokio::test]

@@ -13,9 +13,23 @@ use crate::user::User;
 #[must_use = "nothing is sent before `send`"]
 pub struct ListUsersRequest {
     api: AuthApi,
-    page: Option<u64>,
-    per_page: Option<u64>,
+    paging: Paging,
     options: CallOptions,
+}
+
+/// Which page is asked for.
+#[derive(Default)]
+pub(super) struct Paging {
+    pub(super) page: Option<u64>,
+    pub(super) per_page: Option<u64>,
+}
+
+impl Paging {
+    pub(super) fn of<'a>(&self, call: Call<'a>) -> Call<'a> {
+        let text = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
+        call.query("page", text(self.page))
+            .query("per_page", text(self.per_page))
+    }
 }
 
 with_call_options!(ListUsersRequest);
@@ -38,21 +52,20 @@ impl ListUsersRequest {
     pub(super) fn new(api: &AuthApi) -> Self {
         Self {
             api: api.clone(),
-            page: None,
-            per_page: None,
+            paging: Paging::default(),
             options: CallOptions::default(),
         }
     }
 
     /// Which page, counted from 1.
     pub fn page(mut self, page: u64) -> Self {
-        self.page = Some(page);
+        self.paging.page = Some(page);
         self
     }
 
     /// How many users a page has; the server's default is 50.
     pub fn per_page(mut self, users: u64) -> Self {
-        self.per_page = Some(users);
+        self.paging.per_page = Some(users);
         self
     }
 
@@ -64,10 +77,7 @@ impl ListUsersRequest {
             users: Vec<&'a RawValue>,
         }
 
-        let text = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
-        let call = Call::get("/admin/users")
-            .query("page", text(self.page))
-            .query("per_page", text(self.per_page));
+        let call = self.paging.of(Call::get("/admin/users"));
         let answer = self.api.for_call(&self.options)?.answer(call).await?;
         let page: Page<'_> =
             serde_json::from_slice(&answer.body).map_err(|_| AuthError::unreadable())?;
@@ -78,17 +88,20 @@ impl ListUsersRequest {
             .collect();
         Ok(UserPage {
             users,
-            total: answer
-                .header("x-total-count")
-                .and_then(|total| total.parse().ok()),
+            total: total(&answer),
             next_page: linked_page(&answer, "next"),
             last_page: linked_page(&answer, "last"),
         })
     }
 }
 
+/// How many rows all pages have.
+pub(super) fn total(answer: &Answer) -> Option<u64> {
+    answer.header("x-total-count")?.parse().ok()
+}
+
 /// The page that the `Link` header names, as a whole number (S81).
-fn linked_page(answer: &Answer, relation: &str) -> Option<u64> {
+pub(super) fn linked_page(answer: &Answer, relation: &str) -> Option<u64> {
     let links = answer.header("link")?;
     let relation = format!("rel=\"{relation}\"");
     let link = links.split(',').find(|link| link.contains(&relation))?;

@@ -6,6 +6,8 @@
 mod attributes;
 mod link;
 mod list;
+mod oauth_clients;
+mod providers;
 mod user;
 
 use serde_json::json;
@@ -18,6 +20,10 @@ use crate::project_url::ProjectUrl;
 pub use attributes::{CreateUserRequest, UpdateUserByIdRequest};
 pub use link::{GenerateLinkRequest, GeneratedLink, InviteRequest, LinkType};
 pub use list::{ListUsersRequest, UserPage};
+pub use oauth_clients::{
+    ListOauthClientsRequest, OauthClient, OauthClientPage, OauthClientRequest, OauthClients,
+};
+pub use providers::{CustomProvider, CustomProviders, ProviderRequest, ProviderType};
 pub use user::{AdminFactors, AdminPasskeys, AdminUser, DeleteUserRequest};
 
 /// Administers the accounts of a project. Keep its key on servers.
@@ -68,6 +74,16 @@ impl AdminClient {
     /// What belongs to one user.
     pub fn user(&self, id: &str) -> AdminUser {
         AdminUser::new(&self.api, id)
+    }
+
+    /// Applications whose users sign in with their accounts here.
+    pub fn oauth_clients(&self) -> OauthClients {
+        OauthClients::new(&self.api)
+    }
+
+    /// Providers of identities that the project names itself.
+    pub fn providers(&self) -> CustomProviders {
+        CustomProviders::new(&self.api)
     }
 
     /// Ends sessions of the user whom a token belongs to.

@@ -1,7 +1,6 @@
 //! Starting, and loading the session (client contract S15–S17).
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::stored::Stored;
 use super::{AuthEvent, Engine, SignOutReason};
@@ -21,16 +20,13 @@ impl Engine {
                 }
                 self.hub.open();
                 self.listen();
-                let is_callers = self.is_ticker_callers.load(Ordering::Relaxed);
-                if self.settings.auto_refresh && !is_callers {
-                    self.start_ticker();
-                }
+                self.attend();
             })
             .await;
     }
 
-    /// Takes up the session of an earlier run.
-    async fn recover(self: &Arc<Self>) -> Result<(), AuthError> {
+    /// Takes up the session of an earlier run, or of somebody who is back.
+    pub(super) async fn recover(self: &Arc<Self>) -> Result<(), AuthError> {
         self.take_user_back().await?;
         let session = match self.stored().await? {
             Stored::Absent => return Ok(()),

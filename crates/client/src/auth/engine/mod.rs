@@ -11,6 +11,7 @@ mod load;
 mod refresh;
 mod stored;
 mod ticker;
+mod visibility;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -29,6 +30,8 @@ pub use event::{AuthEvent, SignOutReason};
 pub use hub::AuthEvents;
 pub use refresh::{COOL_DOWN_MS, SessionRefresher};
 pub use ticker::{AutoRefresh, REFRESH_THRESHOLD_TICKS, TICK_MS};
+pub use visibility::Visibility;
+pub(crate) use visibility::of_page;
 
 /// How a session is kept.
 pub(crate) struct Settings {
@@ -37,6 +40,8 @@ pub(crate) struct Settings {
     /// Where users are kept if not with their session (S9).
     pub(crate) user_store: Option<Arc<dyn SessionStore>>,
     pub(crate) auto_refresh: bool,
+    /// Whether anybody looks at the application, if it can be told (S21).
+    pub(crate) visibility: Option<Arc<dyn Visibility>>,
     pub(crate) append_flow_id: bool,
     pub(crate) bus: Option<Arc<dyn SessionBus>>,
     pub(crate) refresher: Arc<dyn SessionRefresher>,
@@ -62,6 +67,8 @@ pub(crate) struct Engine {
     ticker_starts: AtomicU64,
     /// Whether `start` or `stop` was called, after which the ticker is the caller's (S23).
     is_ticker_callers: AtomicBool,
+    /// Watches whether anybody looks; stops when the engine is dropped.
+    watcher: Mutex<Option<Task>>,
     /// Listens to the bus; stops when the engine is dropped.
     listener: Mutex<Option<Task>>,
 }
@@ -82,6 +89,7 @@ impl Engine {
             ticker: Mutex::default(),
             ticker_starts: AtomicU64::new(0),
             is_ticker_callers: AtomicBool::new(false),
+            watcher: Mutex::default(),
             listener: Mutex::default(),
         }
     }

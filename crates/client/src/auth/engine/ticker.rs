@@ -35,7 +35,7 @@ impl Drop for AutoRefresh {
 impl Engine {
     /// From here on the caller decides when the session is looked at.
     pub(crate) fn start_auto_refresh(self: &Arc<Self>) -> AutoRefresh {
-        self.is_ticker_callers.store(true, Ordering::Relaxed);
+        self.leave_to_caller();
         self.start_ticker();
         AutoRefresh {
             engine: Arc::downgrade(self),
@@ -44,7 +44,7 @@ impl Engine {
     }
 
     pub(crate) fn stop_auto_refresh(&self) {
-        self.is_ticker_callers.store(true, Ordering::Relaxed);
+        self.leave_to_caller();
         self.stop_ticker();
     }
 
@@ -68,7 +68,7 @@ impl Engine {
         *self.ticker.lock().unwrap_or_else(PoisonError::into_inner) = task;
     }
 
-    fn stop_ticker(&self) {
+    pub(super) fn stop_ticker(&self) {
         self.ticker
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
