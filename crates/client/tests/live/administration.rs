@@ -113,9 +113,9 @@ async fn applications_and_providers_are_administered() {
         .client_secret("hush")
         .scopes(["email"]);
     let create = create
-        .authorization_url("http://127.0.0.1:9/authorize")
-        .token_url("http://127.0.0.1:9/token")
-        .userinfo_url("http://127.0.0.1:9/me");
+        .authorization_url("https://127.0.0.1:9/authorize")
+        .token_url("https://127.0.0.1:9/token")
+        .userinfo_url("https://127.0.0.1:9/me");
     let made = create.send().await.unwrap();
     assert_eq!(
         (made.provider_type.as_str(), made.enabled),
