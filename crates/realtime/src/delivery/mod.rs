@@ -62,14 +62,14 @@ impl Delivery {
     pub(crate) fn start(project: &Project, hub: &Arc<Hub>, over: CancellationToken) -> Self {
         let (items, received) = mpsc::unbounded_channel();
         let (done, heard) = watch::channel(Lsn::ZERO);
-        let (is_away, away) = watch::channel(0);
+        let (absences, away) = watch::channel(0);
         let worker = Worker {
             project: project.clone(),
             hub: hub.clone(),
             tables: Tables::default(),
             commits: Commits::default(),
             done,
-            is_away,
+            absences,
         };
         let working = async move {
             tokio::select! {
@@ -126,7 +126,7 @@ struct Worker {
     commits: Commits,
     done: watch::Sender<Lsn>,
     /// Counts how often the database did not answer.
-    is_away: watch::Sender<u64>,
+    absences: watch::Sender<u64>,
 }
 
 impl Worker {
@@ -196,7 +196,7 @@ impl Worker {
                 Err(error) => {
                     tracing::warn!(code = "PoolingReplicationError", "changes wait: {error}");
                     if matches!(error, DbError::Lost(_) | DbError::Unavailable(_)) {
-                        self.is_away.send_modify(|times| *times += 1);
+                        self.absences.send_modify(|times| *times += 1);
                     }
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
