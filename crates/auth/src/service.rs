@@ -36,6 +36,7 @@ pub(crate) struct ProjectState {
     pub(crate) mail: crate::mail::MailState,
     pub(crate) user_totals: crate::admin::Totals,
     pub(crate) user_milestones: crate::admin::KeptMilestones,
+    pub(crate) user_search: crate::admin::SearchIndex,
     pub(crate) audit_totals: crate::admin::Totals,
 }
 

@@ -36,13 +36,12 @@ pub(crate) async fn list(
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
     let asked = pairs(query.as_deref());
     let order = Order::parse(&asked)?;
-    let selection = Selection::new(context.audience(), value(&asked, "filter"));
     let names_page = value(&asked, "page")
         .or(value(&asked, "per_page"))
         .is_some();
     match context.config.is_cursor_paging_enabled && !names_page {
-        true => by_cursor(&context, &asked, order, &selection).await,
-        false => by_page(&context, &asked, order, &selection).await,
+        true => by_cursor(&context, &asked, order).await,
+        false => by_page(&context, &asked, order).await,
     }
 }
 
@@ -50,10 +49,10 @@ async fn by_page(
     context: &Context,
     asked: &Pairs,
     order: Order,
-    selection: &Selection<'_>,
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
     let page = Page::parse(asked)?;
     let mut db = context.db().await?;
+    let selection = &Selection::new(context, &mut db, value(asked, "filter")).await?;
     let list = ByNumber {
         context,
         selection,
@@ -71,10 +70,10 @@ async fn by_cursor(
     context: &Context,
     asked: &Pairs,
     order: Order,
-    selection: &Selection<'_>,
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
     let cursor = Cursor::parse(asked)?;
     let mut db = context.db().await?;
+    let selection = &Selection::new(context, &mut db, value(asked, "filter")).await?;
     let from = cursor.after.map_or(From::TheTop, From::After);
     let rows = selection
         .read(&mut db, order, from, cursor.limit + 1, 0)

@@ -1,9 +1,8 @@
 //! Looking for users by a part of an address or of a name.
 
-use plinth_db::{DbError, Queries};
 use postgres_types::ToSql;
 
-const PREPARE: &str = include_str!("search.sql");
+use super::search_index::CommonTrigrams;
 
 const MATCHES: &str = "(u.email like $2 or u.raw_user_meta_data->>'full_name' ilike $2)";
 /// The same, found by trigrams that must be there: `$3` in the address, `$4` in the name. Where they
@@ -26,23 +25,17 @@ struct Trigrams {
 }
 
 impl Search {
-    /// Finds out how best to look for a text. A schema that another program made has no index.
-    pub(super) async fn prepare(db: &mut impl Queries, text: &str) -> Result<Self, DbError> {
+    /// How best to look for a text, given what is common where there is an index.
+    pub(super) fn new(text: &str, common: Option<&CommonTrigrams>) -> Self {
         let all = trigrams(text);
-        let chosen = match all.is_empty() {
-            true => None,
-            false => db.query_opt(PREPARE, &[&all]).await?,
-        };
-        let trigrams = chosen.map(|row| {
-            Ok::<_, DbError>(Trigrams {
-                email: row.try_get("email")?,
-                full_name: row.try_get("full_name")?,
-            })
+        let trigrams = common.filter(|_| !all.is_empty()).map(|common| Trigrams {
+            email: common.email.rarest(&all),
+            full_name: common.full_name.rarest(&all),
         });
-        Ok(Self {
+        Self {
             pattern: substring(text),
-            trigrams: trigrams.transpose()?,
-        })
+            trigrams,
+        }
     }
 
     /// What is true of users who are found, as SQL with parameters from `$2` on.

@@ -2,16 +2,18 @@
 
 use plinth_db::{DbError, Queries};
 use postgres_types::ToSql;
-use tokio::sync::OnceCell;
 
 use super::{cursor::Position, order::Order, search::Search};
-use crate::model::{User, users};
+use crate::{
+    model::{User, users},
+    request::Context,
+};
 
 /// Which users.
 pub(super) struct Selection<'a> {
     pub(super) aud: &'a str,
     pub(super) filter: Option<&'a str>,
-    search: OnceCell<Search>,
+    search: Option<Search>,
 }
 
 /// Where reading begins.
@@ -29,12 +31,24 @@ pub(super) const IN_AUDIENCE: &str = "(u.instance_id = '00000000-0000-0000-0000-
                                        or u.instance_id is null) and u.aud = $1";
 
 impl<'a> Selection<'a> {
-    pub(super) fn new(aud: &'a str, filter: Option<&'a str>) -> Self {
-        Self {
-            aud,
+    pub(super) async fn new(
+        context: &'a Context,
+        db: &mut impl Queries,
+        filter: Option<&'a str>,
+    ) -> Result<Self, DbError> {
+        let search = match filter {
+            None => None,
+            Some(text) => {
+                let index = &context.state.user_search;
+                let common = index.common_trigrams(db, context.now).await?;
+                Some(Search::new(text, common.as_deref()))
+            }
+        };
+        Ok(Self {
+            aud: context.audience(),
             filter,
-            search: OnceCell::new(),
-        }
+            search,
+        })
     }
 
     /// Rows from somewhere on, without the first `skip`.
@@ -46,9 +60,8 @@ impl<'a> Selection<'a> {
         limit: i64,
         skip: i64,
     ) -> Result<Vec<User>, DbError> {
-        let search = self.search(db).await?;
-        let mut params = self.params(search);
-        let mut condition = self.condition(search);
+        let mut params = self.params();
+        let mut condition = self.condition();
         let start = match &from {
             From::TheTop => None,
             From::After(row) => Some((order.beyond(), "", row)),
@@ -90,36 +103,26 @@ impl<'a> Selection<'a> {
     }
 
     pub(super) async fn count(&self, db: &mut impl Queries) -> Result<u64, DbError> {
-        let search = self.search(db).await?;
-        let condition = self.condition(search);
+        let condition = self.condition();
         let sql = format!("select count(*) as total from auth.users u where {condition}");
-        let total: i64 = match db.query_opt(&sql, &self.params(search)).await? {
+        let total: i64 = match db.query_opt(&sql, &self.params()).await? {
             Some(row) => row.try_get("total")?,
             None => 0,
         };
         Ok(total.unsigned_abs())
     }
 
-    /// How the filter is looked for, if there is one.
-    async fn search(&self, db: &mut impl Queries) -> Result<Option<&Search>, DbError> {
-        let Some(filter) = self.filter else {
-            return Ok(None);
-        };
-        let prepare = async || Search::prepare(db, filter).await;
-        self.search.get_or_try_init(prepare).await.map(Some)
-    }
-
     /// The `where` clause; its parameters are the audience and what is searched for.
-    fn condition(&self, search: Option<&Search>) -> String {
-        match search {
+    fn condition(&self) -> String {
+        match &self.search {
             None => IN_AUDIENCE.to_owned(),
             Some(search) => format!("{IN_AUDIENCE} and {}", search.condition()),
         }
     }
 
-    fn params<'b>(&'b self, search: Option<&'b Search>) -> Vec<ParamRef<'b>> {
-        let mut params: Vec<ParamRef<'b>> = vec![&self.aud];
-        params.extend(search.into_iter().flat_map(Search::params));
+    fn params(&self) -> Vec<ParamRef<'_>> {
+        let mut params: Vec<ParamRef<'_>> = vec![&self.aud];
+        params.extend(self.search.iter().flat_map(Search::params));
         params
     }
 }

@@ -189,6 +189,18 @@ async fn users_are_found_once_it_is_known_what_is_common() {
     assert_eq!(everybody.header("x-total-count"), Some("2003"));
 }
 
+/// A list of users who are not in the index yet would be read whole by every search.
+#[tokio::test]
+async fn nobody_waits_for_a_place_in_the_index() {
+    let api = with_users(&[], 1).await;
+
+    let at_once = "select count(*) from pg_class
+                   where relname in ('users_email_search_idx', 'users_full_name_search_idx')
+                       and 'fastupdate=off' = any (reloptions)";
+
+    assert_eq!(api.count(at_once).await, 2);
+}
+
 #[tokio::test]
 async fn users_are_found_without_the_index_of_our_own_schema() {
     let api = with_users(&[], 3).await;

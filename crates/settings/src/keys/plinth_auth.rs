@@ -214,7 +214,7 @@ pub(super) const KEYS: &[Key] = &[
     flag(
         "plinth.auth.custom_providers.allow_local_urls",
         false,
-        "Let those providers be on this machine or its network, without TLS.",
+        "Let those providers be on this machine or its network.",
     ),
     duration(
         "plinth.auth.oauth_server.authorization_lifetime",

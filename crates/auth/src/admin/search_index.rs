@@ -1,0 +1,124 @@
+//! What is known of the indexes that find users by trigrams.
+//!
+//! An index that is asked for trigrams that everybody has (`.co`, `@ex`) reads its lists of everybody
+//! for nothing. PostgreSQL knows which those are; asking it anew for every search would cost as much
+//! as the search.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use plinth_db::{DbError, Queries};
+use time::OffsetDateTime;
+
+const READ: &str = include_str!("search_index.sql");
+/// PostgreSQL looks at a table again after many changes only.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// So many rare trigrams leave few rows to look at, and few lists to read.
+const ENOUGH: usize = 4;
+
+/// Of one project.
+#[derive(Default)]
+pub(crate) struct SearchIndex(Mutex<Option<Known>>);
+
+struct Known {
+    at: OffsetDateTime,
+    trigrams: Option<Arc<CommonTrigrams>>,
+}
+
+/// How often trigrams are in addresses and names.
+#[derive(Default)]
+pub(super) struct CommonTrigrams {
+    pub(super) email: Frequencies,
+    pub(super) full_name: Frequencies,
+}
+
+/// Of the trigrams of one index that many rows have. Empty if nothing is known of it.
+#[derive(Default)]
+pub(super) struct Frequencies(HashMap<String, f32>);
+
+impl SearchIndex {
+    /// What is common. None where a schema that another program made has no such index.
+    pub(super) async fn common_trigrams(
+        &self,
+        db: &mut impl Queries,
+        now: OffsetDateTime,
+    ) -> Result<Option<Arc<CommonTrigrams>>, DbError> {
+        if let Some(known) = self.remembered(now) {
+            return Ok(known);
+        }
+        let trigrams = read(db).await?.map(Arc::new);
+        let known = Known {
+            at: now,
+            trigrams: trigrams.clone(),
+        };
+        *self.0.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(known);
+        Ok(trigrams)
+    }
+
+    fn remembered(&self, now: OffsetDateTime) -> Option<Option<Arc<CommonTrigrams>>> {
+        let known = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
+        let known = known.as_ref()?;
+        let is_good = now >= known.at && now < known.at + REMEMBERED;
+        is_good.then(|| known.trigrams.clone())
+    }
+}
+
+async fn read(db: &mut impl Queries) -> Result<Option<CommonTrigrams>, DbError> {
+    let rows = db.query(READ, &[]).await?;
+    let mut common = CommonTrigrams::default();
+    for row in &rows {
+        let trigrams: Option<Vec<String>> = row.try_get("trigrams")?;
+        let frequencies: Option<Vec<f32>> = row.try_get("frequencies")?;
+        let pairs = trigrams.into_iter().flatten();
+        let pairs = pairs.zip(frequencies.into_iter().flatten());
+        let of_index = Frequencies(pairs.collect());
+        match row.try_get::<_, &str>("name")? {
+            "users_email_search_idx" => common.email = of_index,
+            _ => common.full_name = of_index,
+        }
+    }
+    Ok((!rows.is_empty()).then_some(common))
+}
+
+impl Frequencies {
+    /// Those of the trigrams that are worth looking up: the ones that fewest rows have, or all
+    /// while nothing is known.
+    pub(super) fn rarest(&self, trigrams: &[String]) -> Vec<String> {
+        let mut chosen = trigrams.to_vec();
+        if !self.0.is_empty() {
+            let frequency = |trigram: &String| self.0.get(trigram).copied().unwrap_or_default();
+            chosen.sort_by(|a, b| frequency(a).total_cmp(&frequency(b)));
+            chosen.truncate(ENOUGH);
+        }
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_few_have_is_looked_up() {
+        let common = [(".co", 0.9), ("@ex", 0.8), ("ann", 0.1)];
+        let common = common.map(|(trigram, frequency)| (trigram.to_owned(), frequency));
+        let known = Frequencies(common.into());
+
+        let all = texts(&[".co", "@ex", "ann", "nna", "xyz", "yzz"]);
+        assert_eq!(known.rarest(&all), ["nna", "xyz", "yzz", "ann"]);
+        assert_eq!(known.rarest(&all[..2]), ["@ex", ".co"]);
+    }
+
+    #[test]
+    fn all_is_looked_up_while_nothing_is_known() {
+        let all = texts(&["a@b", "b.c", "bcd", "cde", "def"]);
+        assert_eq!(Frequencies::default().rarest(&all), all);
+    }
+}
