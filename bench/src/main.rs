@@ -14,6 +14,7 @@ mod load;
 mod machine;
 mod managed;
 mod memory;
+mod nginx;
 mod pgbench;
 mod plot;
 mod processes;

@@ -1,38 +1,35 @@
-//! The functions service over HTTP: what it adds to a function that is called often, beside Deno
+//! The functions service over HTTP: what it adds to functions that are called often, beside Deno
 //! serving the same code by itself; how soon a function answers that nobody has called for long; and
 //! what many functions cost of which few are used.
 
 mod talk;
+mod warm;
 
 use std::{
     path::Path,
-    process::Command,
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, ensure};
 use plinth_functions::Deno;
-use tempfile::TempDir;
 
 use crate::{
+    calm::Calm,
     load,
     machine::Machine,
-    managed, processes,
-    report::{Goal, Measure, Report, Unit},
-    served::Served,
-    start::program::{self, Installation, free_port},
-    work_folder,
+    managed,
+    nginx::Nginx,
+    processes,
+    report::{Goal, Measure, Report, Unit, sentence},
+    start::program::{self, Installation},
 };
 
-use self::talk::Talk;
+use self::{
+    talk::Talk,
+    warm::{CONNECTIONS, Place},
+};
 
-/// Clients at once.
-const CONNECTIONS: u16 = 32;
-/// Part of what Deno serves by itself.
-const LEAST_OF_DENO: f64 = 0.6;
-/// Added to the median of one client, in milliseconds.
-const MOST_ADDED: f64 = 1.0;
 const LONGEST_COLD_START: f64 = 150.0;
 const MOST_MEMORY: f64 = 400.0;
 const DEPLOYED: usize = 50;
@@ -40,30 +37,8 @@ const ACTIVE: usize = 5;
 /// Long enough that nobody goes during a run, short enough to wait for.
 const WORKER_IDLE: Duration = Duration::from_secs(15);
 
-/// What is called again and again, here and where Deno serves it by itself.
-struct Warm {
-    name: &'static str,
-    what: &'static str,
-    code: &'static str,
-    talk: fn(&str, Option<&str>) -> Talk,
-}
-
-const WARM: [Warm; 2] = [
-    Warm {
-        name: "hello",
-        what: "warm, does nothing",
-        code: HELLO,
-        talk: Talk::get,
-    },
-    Warm {
-        name: "webhook",
-        what: "warm, checks a signature and reads JSON",
-        code: include_str!("webhook.ts"),
-        talk: Talk::webhook,
-    },
-];
-
 const HELLO: &str = "Deno.serve(() => Response.json({ hello: 'world' }));\n";
+const NOTES: &str = include_str!("notes.sql");
 const CLIENT: &str = "import { createClient } from 'npm:@supabase/supabase-js@2.119.0';\n\
     const client = createClient('http://127.0.0.1', 'key');\n\
     Deno.serve(() => Response.json({ is: typeof client.from }));\n";
@@ -94,22 +69,36 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         "{} rounds of {} s per side, alternating; {CONNECTIONS} clients for throughput, one for times",
         options.rounds, options.seconds
     ));
+    let mut calm = Calm::new(30);
+    let nginx = Nginx::version();
+    report.setting.push(match &nginx {
+        Ok(version) => version.clone(),
+        Err(error) => sentence("Without nginx", error),
+    });
 
     let installation = Installation::new(&plinth)?.with(settings("per_worker"));
     for number in 0..DEPLOYED {
         let name = format!("supabase/functions/f{number}/index.ts");
         installation.write(&name, if number < ACTIVE { CLIENT } else { HELLO })?;
     }
-    for warm in &WARM {
+    for warm in &warm::ALL {
         let name = format!("supabase/functions/{}/index.ts", warm.name);
         installation.write(&name, warm.code)?;
     }
+    installation.write("supabase/migrations/20260101000000_notes.sql", NOTES)?;
     let (full, _) = installation.start()?;
     let key = full.status()?.told("PUBLISHABLE_KEY")?;
-    for warm in &WARM {
-        let measures = warm.measure(options, deno, installation.port(), &key)?;
+    let place = Place {
+        deno,
+        port: installation.port(),
+        key: &key,
+        has_nginx: nginx.is_ok(),
+    };
+    for warm in &warm::ALL {
+        let measures = warm.measure(options, &place, &mut calm)?;
         report.measures.extend(measures);
     }
+    report.setting.push(calm.sentence());
 
     wait_until_idle(full.pid())?;
     let at_rest = processes::pss_of_tree(full.pid())?;
@@ -136,82 +125,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         Goal::AtMost(LONGEST_COLD_START),
     ));
     Ok(report)
-}
-
-impl Warm {
-    /// Throughput and times, beside Deno with the same code.
-    fn measure(
-        &self,
-        options: &Options,
-        deno: &Path,
-        our_port: u16,
-        key: &str,
-    ) -> anyhow::Result<[Measure; 2]> {
-        let (_folder, _bare, port) = self.serve_bare(deno)?;
-        let path = format!("/functions/v1/{}", self.name);
-        let (ours, theirs) = ((self.talk)(&path, Some(key)), (self.talk)("/", None));
-        load::run_alone(our_port, ours.clone(), 1)?;
-        let duration = Duration::from_secs(options.seconds.into());
-        let rate = |port, talk: &Talk| {
-            let mut talks = vec![talk.clone(); CONNECTIONS.into()];
-            let sample = load::run(port, &mut talks, duration, &mut || {})?;
-            anyhow::Ok(sample.per_second)
-        };
-        let (mut rates, mut bare_rates) = (Vec::new(), Vec::new());
-        let (mut added, mut bare_medians) = (Vec::new(), Vec::new());
-        for round in 1..=options.rounds {
-            let (bare_rate, our_rate) = (rate(port, &theirs)?, rate(our_port, &ours)?);
-            let (bare_median, our_median) = (median(port, &theirs)?, median(our_port, &ours)?);
-            eprintln!(
-                "  {}, round {round}: Deno {bare_rate:.0}/s and {bare_median:.2} ms, \
-                 plinth {our_rate:.0}/s and {our_median:.2} ms",
-                self.name
-            );
-            rates.push(our_rate);
-            bare_rates.push(bare_rate);
-            bare_medians.push(bare_median);
-            added.push(our_median - bare_median);
-        }
-        let what = self.what;
-        Ok([
-            Measure::new(
-                format!("{what}, {CONNECTIONS} clients"),
-                Unit::RequestsPerSecond,
-                rates,
-                ("Deno by itself", bare_rates),
-                Goal::RatioAtLeast(LEAST_OF_DENO),
-            ),
-            Measure::new(
-                format!("{what}, one client: added to the median"),
-                Unit::Milliseconds,
-                added,
-                ("Deno by itself, in all", bare_medians),
-                Goal::AtMost(MOST_ADDED),
-            ),
-        ])
-    }
-
-    /// Deno by itself in a folder of its own, and its port.
-    fn serve_bare(&self, deno: &Path) -> anyhow::Result<(TempDir, Served, u16)> {
-        let folder = work_folder::create()?;
-        let file = folder.path().join("index.ts");
-        std::fs::write(&file, self.code)?;
-        let port = free_port()?.local_addr()?.port();
-        let mut command = Command::new(deno);
-        command
-            .env("DENO_SERVE_ADDRESS", format!("tcp:127.0.0.1:{port}"))
-            .env("DENO_DIR", folder.path().join("deno"))
-            .args(["run", "--quiet", "--allow-net", "--no-config"])
-            .arg(&file);
-        let served = Served::start(command, port, "/")?;
-        Ok((folder, served, port))
-    }
-}
-
-/// The median of one client, in milliseconds.
-fn median(port: u16, talk: &Talk) -> anyhow::Result<f64> {
-    let (_, times) = load::run_alone(port, talk.clone(), 2_000)?;
-    Ok(times.value_at_quantile(0.5) as f64 / 1e6)
 }
 
 /// Each request gets a process of its own.

@@ -13,10 +13,16 @@ use anyhow::{Context as _, ensure};
 use md5::{Digest as _, Md5};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
-use super::{DATABASE, Options, bare, nginx::Nginx, sides::Side};
+use super::{DATABASE, Options, bare, sides::Side};
 use crate::{
-    answer::Answers, calm::Calm, cpu::CpuTime, databases::Databases, report::sentence,
-    statistics::Summary, table::Table,
+    answer::Answers,
+    calm::Calm,
+    cpu::CpuTime,
+    databases::Databases,
+    nginx::{Job, Nginx},
+    report::sentence,
+    statistics::Summary,
+    table::Table,
 };
 
 pub(crate) const BUCKET: &str = "large";
@@ -67,7 +73,7 @@ impl Transfers<'_> {
 
             let project = self.project_folder()?;
             if nginx.is_none() && sentences.is_empty() {
-                match Nginx::start(&project) {
+                match Nginx::start(&Job::Serve(&project)) {
                     Ok(started) => {
                         sentences.push(started.version.clone());
                         nginx = Some(started);

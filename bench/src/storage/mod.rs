@@ -9,7 +9,6 @@ mod bare;
 mod figures;
 mod large;
 mod listing;
-mod nginx;
 mod replay;
 mod sides;
 mod small;
