@@ -37,8 +37,12 @@ pub struct RealtimeConfig {
     /// How long refusals are held back, so that clients which try again at once do not storm.
     pub(crate) connect_error_backoff: Duration,
     pub(crate) channel_error_backoff: Duration,
+    /// How long a channel waits for messages of the database.
+    pub(crate) replication_ready_timeout: Duration,
     /// How long the database is followed after the last channel has gone.
     pub(crate) replication_idle: Duration,
+    /// Where the service says that it is.
+    pub(crate) region: String,
 }
 
 impl FromSettings for RealtimeConfig {
@@ -69,7 +73,9 @@ impl FromSettings for RealtimeConfig {
             no_channel_timeout: duration("no_channel_timeout"),
             connect_error_backoff: duration("connect_error_backoff"),
             channel_error_backoff: duration("channel_error_backoff"),
+            replication_ready_timeout: duration("replication_ready_timeout"),
             replication_idle: duration("replication_idle"),
+            region: settings.text(&own("region")).to_owned(),
         }
     }
 }

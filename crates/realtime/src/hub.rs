@@ -21,7 +21,7 @@ use crate::{
 /// The meeting place of one project on this node.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: Arc<Numbers>,
     pub(crate) rooms: Rooms,
     pub(crate) events: Rate,
     pub(crate) joins: Rate,
@@ -37,9 +37,9 @@ pub(crate) struct Hub {
 
 impl Hub {
     pub(crate) fn of(project: &ProjectRef) -> Self {
-        let numbers = Numbers::of(project);
+        let numbers = Arc::new(Numbers::of(project));
         Self {
-            rooms: Rooms::default(),
+            rooms: Rooms::counted_by(&numbers),
             events: numbers.events(),
             joins: numbers.joins(),
             presence_events: numbers.presence_events(),
@@ -60,7 +60,7 @@ impl Hub {
         stop: &CancellationToken,
     ) {
         let hub = Arc::downgrade(self);
-        let start = || Link::start(cluster.clone(), project, hub, stop.clone());
+        let start = || Link::start(cluster, project, &self.numbers, hub, stop.clone());
         self.link.get_or_init(start);
     }
 
@@ -165,7 +165,10 @@ impl Hub {
         let taken = self
             .sockets
             .fetch_update(Relaxed, Relaxed, |taken| (taken < max).then_some(taken + 1));
-        taken.ok().map(|_| Seat(self.clone()))
+        taken.ok()?;
+        self.numbers.connected.increment(1.0);
+        self.numbers.connected_cluster.increment(1.0);
+        Some(Seat(self.clone()))
     }
 }
 
@@ -195,5 +198,7 @@ pub(crate) struct Seat(Arc<Hub>);
 impl Drop for Seat {
     fn drop(&mut self) {
         self.0.sockets.fetch_sub(1, Relaxed);
+        self.0.numbers.connected.decrement(1.0);
+        self.0.numbers.connected_cluster.decrement(1.0);
     }
 }

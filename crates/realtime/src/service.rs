@@ -48,6 +48,12 @@ impl RealtimeService {
         connection.query(sql, &[]).await.map(drop)
     }
 
+    /// What this node is called.
+    pub(crate) fn node_name(&self) -> String {
+        let cluster = self.0.cluster.as_ref();
+        cluster.map_or_else(|| "plinth".to_owned(), Cluster::node_name)
+    }
+
     pub(crate) fn stopping(&self) -> CancellationToken {
         self.0.stop.clone()
     }

@@ -5,6 +5,7 @@
 
 mod page;
 mod process;
+mod sums;
 
 use std::time::Duration;
 
@@ -42,6 +43,12 @@ const REALTIME_PAYLOAD_BUCKETS: &[f64] = &[
     3_000_000.0,
 ];
 
+/// How long a batch of row changes takes, in milliseconds.
+const REALTIME_DECIDING: &str = "realtime_replication_poller_query_duration";
+/// How many groups of subscribers one change is asked about.
+const REALTIME_GROUPS: &str = "realtime_changes_groups";
+const REALTIME_GROUPS_BUCKETS: &[f64] = &[0.0, 1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1_000.0];
+
 /// How often samples are folded into their buckets when nobody asks.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -65,6 +72,14 @@ impl Metrics {
             (
                 Matcher::Full(REALTIME_PAYLOAD.to_owned()),
                 REALTIME_PAYLOAD_BUCKETS,
+            ),
+            (
+                Matcher::Full(REALTIME_DECIDING.to_owned()),
+                REALTIME_BUCKETS,
+            ),
+            (
+                Matcher::Full(REALTIME_GROUPS.to_owned()),
+                REALTIME_GROUPS_BUCKETS,
             ),
         ] {
             let with_buckets = builder.set_buckets_for_metric(which, buckets);
@@ -90,7 +105,9 @@ impl Metrics {
 
     /// What was recorded so far, as Prometheus reads it.
     pub fn render(&self) -> String {
-        self.0.render()
+        let mut page = self.0.render();
+        sums::add_sums(&mut page);
+        page
     }
 }
 

@@ -52,6 +52,16 @@ fn sockets_have_a_second_name_and_numbers_have_their_project() {
     assert_eq!(number("realtime_channel_joins").as_deref(), Some("2"));
     // Taken once and delivered once.
     assert_eq!(number("realtime_channel_events").as_deref(), Some("2"));
+    // Once more, over all projects.
+    for sum in [
+        "realtime_global_connections_connected 2",
+        "realtime_global_connections_connected_cluster 2",
+        "realtime_global_channel_joins 2",
+        "realtime_global_channel_events 2",
+        "realtime_global_tenants_payload_size_count{message_type=\"broadcast\"} 1",
+    ] {
+        assert!(page.lines().any(|line| line == sum), "no {sum} in {page}");
+    }
     assert!(page.contains("# HELP realtime_channel_joins "), "{page}");
     assert!(
         page.contains("realtime_tenants_payload_size_bucket{"),

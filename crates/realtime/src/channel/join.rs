@@ -102,7 +102,7 @@ impl Joining {
         }
         let replay = match replay {
             Some(wish) if hearing.broadcast => {
-                let replay = wish.load(db, sub_topic).await;
+                let replay = hub.numbers.replaying(wish.load(db, sub_topic)).await;
                 replay.map_err(|error| {
                     tracing::warn!(code = "UnableToReplayMessages", "{error}");
                     JoinRefusal::ReplayFailed

@@ -16,7 +16,11 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{Alive, Cluster, Envelope, NodeId, Outlet, RoomClock, Said};
-use crate::{hub::Hub, rooms::Room};
+use crate::{
+    hub::Hub,
+    numbers::{Numbers, Share},
+    rooms::{Room, Told},
+};
 
 /// How often a node says that it is there.
 const PULSE: Duration = Duration::from_millis(1500);
@@ -39,10 +43,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Link {
     cluster: Cluster,
+    hub: Weak<Hub>,
     prefix: String,
     everybody: Subject,
     own: Weak<Link>,
     peers: Mutex<HashMap<NodeId, Peer>>,
+    /// Their sockets, among those of all nodes.
+    sockets: Mutex<Share>,
     /// Rooms whose presence changed, and in how many more pulses that is told.
     touched: Mutex<HashMap<(Box<str>, bool), u8>>,
     /// Whether other nodes have had the time to answer the first word of this one.
@@ -69,27 +76,31 @@ pub(crate) struct Elsewhere {
 impl Link {
     /// Goes on as long as anybody holds it.
     pub(crate) fn start(
-        cluster: Cluster,
+        cluster: &Cluster,
         project: &ProjectRef,
+        numbers: &Numbers,
         hub: Weak<Hub>,
         stop: CancellationToken,
     ) -> Arc<Self> {
+        let cluster = cluster.counted_by(&numbers.broker);
         let prefix = format!("rt.{project}");
         let everybody: Subject = format!("{prefix}.all").into();
         Arc::new_cyclic(|own: &Weak<Link>| {
             let task = tokio::spawn(run(
                 own.clone(),
-                hub,
+                hub.clone(),
                 cluster.clone(),
                 everybody.clone(),
                 stop,
             ));
             Self {
                 cluster,
+                hub,
                 prefix,
                 everybody,
                 own: own.clone(),
                 peers: Mutex::default(),
+                sockets: Mutex::new(Share::of(&numbers.connected_cluster)),
                 touched: Mutex::default(),
                 is_settled: watch::Sender::new(false),
                 _task: AbortOnDropHandle::new(task),
@@ -167,6 +178,24 @@ impl Link {
                 joins: sum.joins + peer.alive.joins,
                 presence_events: sum.presence_events + peer.alive.presence_events,
             })
+    }
+
+    fn count_sockets(&self) {
+        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        sockets.set(usize::try_from(self.elsewhere().sockets).unwrap_or(usize::MAX));
+    }
+
+    /// What another node said was told to so many here.
+    pub(super) fn count_told(&self, told: &Told) {
+        let Some(hub) = self.hub.upgrade() else {
+            return;
+        };
+        if told.broadcasts > 0 {
+            hub.events.add(told.broadcasts);
+        }
+        if told.presence > 0 {
+            hub.presence_events.add(told.presence);
+        }
     }
 
     fn present_peers(&self) -> Vec<NodeId> {
@@ -248,6 +277,7 @@ impl Link {
             },
         );
         drop(peers);
+        self.count_sockets();
         for node in old {
             forget(hub, node);
         }
@@ -273,6 +303,7 @@ impl Link {
             peers.remove(node);
         }
         drop(peers);
+        self.count_sockets();
         for node in gone {
             tracing::warn!("a node is gone: {node:?}");
             forget(hub, node);

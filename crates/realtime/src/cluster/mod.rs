@@ -22,6 +22,7 @@ use std::{
 use async_nats::{Client, ConnectOptions, Event, Subject, Subscriber, connection::State};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use metrics::Counter;
 use tokio::{
     sync::{mpsc, watch},
     time::timeout,
@@ -35,6 +36,7 @@ pub(crate) use log::{LogNews, LogReader, LogWriter};
 pub(crate) use outlet::Outlet;
 
 use self::parts::Joiner;
+use crate::numbers::BrokerNumbers;
 
 /// Messages that wait for the broker. What does not fit is lost, as if the broker had lost it.
 const WAITING: usize = 8192;
@@ -47,7 +49,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A connection to the broker that the nodes share. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Cluster(Arc<Inner>);
+pub struct Cluster {
+    shared: Arc<Inner>,
+    numbers: BrokerNumbers,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -55,7 +60,8 @@ struct Inner {
     node: NodeId,
     name: Box<str>,
     outgoing: mpsc::Sender<(Subject, Bytes)>,
-    numbers: AtomicU64,
+    /// Numbers the messages.
+    sent: AtomicU64,
     connected: watch::Receiver<u64>,
 }
 
@@ -113,60 +119,91 @@ impl Cluster {
         let (outgoing, waiting) = mpsc::channel(WAITING);
         let node = NodeId::generate();
         tokio::spawn(publish(client.clone(), waiting));
-        Ok(Self(Arc::new(Inner {
-            client,
-            node,
-            name: config.name.as_str().into(),
-            outgoing,
-            numbers: AtomicU64::new(0),
-            connected,
-        })))
+        Ok(Self {
+            shared: Arc::new(Inner {
+                client,
+                node,
+                name: config.name.as_str().into(),
+                outgoing,
+                sent: AtomicU64::new(0),
+                connected,
+            }),
+            numbers: BrokerNumbers::of_nobody(),
+        })
+    }
+
+    /// The same connection, for one project.
+    pub(crate) fn counted_by(&self, numbers: &BrokerNumbers) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            numbers: numbers.clone(),
+        }
     }
 
     pub(crate) fn node(&self) -> NodeId {
-        self.0.node
+        self.shared.node
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.0.name
+        &self.shared.name
+    }
+
+    /// The same; a node without a name is told from others by its number.
+    pub(crate) fn node_name(&self) -> String {
+        match self.name() {
+            "" => format!("plinth@{:016x}", self.node().0),
+            name => name.to_owned(),
+        }
     }
 
     /// Counts connections: news of it means that messages may have been lost.
     pub(crate) fn connections(&self) -> watch::Receiver<u64> {
-        self.0.connected.clone()
+        self.shared.connected.clone()
     }
 
     /// Tells other nodes, soon. Nothing waits for it.
     pub(crate) fn say(&self, subject: &Subject, said: Said) {
-        if self.0.client.connection_state() != State::Connected {
+        if self.shared.client.connection_state() != State::Connected {
+            self.numbers.dropped.increment(1);
             return;
         }
         let envelope = Envelope {
             from: self.node(),
             said,
         };
-        let limit = self.0.client.server_info().max_payload.max(SMALLEST_LIMIT);
-        let number = self.0.numbers.fetch_add(1, Relaxed);
+        let limit = self
+            .shared
+            .client
+            .server_info()
+            .max_payload
+            .max(SMALLEST_LIMIT);
+        let number = self.shared.sent.fetch_add(1, Relaxed);
         for part in parts::cut(self.node(), number, &envelope.encode(), limit) {
-            if self.0.outgoing.try_send((subject.clone(), part)).is_err() {
-                metrics::counter!("realtime_cluster_dropped").increment(1);
+            if self
+                .shared
+                .outgoing
+                .try_send((subject.clone(), part))
+                .is_err()
+            {
+                self.numbers.dropped.increment(1);
                 return;
             }
         }
-        metrics::counter!("realtime_cluster_published").increment(1);
+        self.numbers.published.increment(1);
     }
 
     /// Hears what other nodes say from now on. When it returns the broker knows, unless it is away.
     pub(crate) async fn listen(&self, subject: &Subject) -> Option<Listening> {
         let subscribing = async {
-            let subscriber = self.0.client.subscribe(subject.clone()).await.ok()?;
-            _ = timeout(PATIENCE, self.0.client.flush()).await;
+            let subscriber = self.shared.client.subscribe(subject.clone()).await.ok()?;
+            _ = timeout(PATIENCE, self.shared.client.flush()).await;
             Some(subscriber)
         };
         let subscriber = timeout(PATIENCE * 2, subscribing).await.ok()??;
         Some(Listening {
             subscriber,
             joiner: Joiner::default(),
+            received: self.numbers.received.clone(),
         })
     }
 }
@@ -184,6 +221,7 @@ async fn publish(client: Client, mut waiting: mpsc::Receiver<(Subject, Bytes)>) 
 pub(crate) struct Listening {
     subscriber: Subscriber,
     joiner: Joiner,
+    received: Counter,
 }
 
 impl Listening {
@@ -193,7 +231,7 @@ impl Listening {
             let Some(whole) = self.joiner.take(message.payload) else {
                 continue;
             };
-            metrics::counter!("realtime_cluster_received").increment(1);
+            self.received.increment(1);
             match Envelope::decode(whole) {
                 Ok(envelope) => return Some(envelope),
                 Err(error) => tracing::debug!("{error}"),

@@ -34,7 +34,8 @@ impl Outlet {
                     let (Some(room), Some(link)) = (room.upgrade(), link.upgrade()) else {
                         return;
                     };
-                    room.hear(&link, envelope);
+                    let told = room.hear(&link, envelope);
+                    link.count_told(&told);
                 }
             }))
         });

@@ -258,7 +258,9 @@ async fn ask_policies(
         let change = changes.get(place)?;
         change.key(&tables.get(change.relation.oid)?.table)
     });
-    hub.numbers.groups.record(questions.len() as f64);
+    for groups in visibility.groups_per_change(changes.len()) {
+        hub.numbers.groups.record(groups as f64);
+    }
     let answers = ask_all(db, &questions).await?;
     visibility.learn(answers);
     for (place, recipients) in fitting.iter_mut().enumerate() {

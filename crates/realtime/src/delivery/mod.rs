@@ -181,9 +181,11 @@ impl Worker {
             self.hub.numbers.skipped("rate", changes.len());
             return;
         }
+        let hub = self.hub.clone();
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.try_to_deliver(changes).await {
+            let trying = self.try_to_deliver(changes);
+            match hub.numbers.deciding(trying).await {
                 Ok(()) => return,
                 Err(error) if error.refusal().is_some() => {
                     tracing::warn!(

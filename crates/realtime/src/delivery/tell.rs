@@ -75,6 +75,7 @@ pub(super) fn tell(
             .or_insert_with(|| encode(version, topic, entries, &datas[*data].1));
         subscriber.member.outbox.push(message.clone());
     }
+    hub.numbers.said(said.len(), made.len());
     hub.change_events.add(said.len() as u64);
 }
 

@@ -97,6 +97,15 @@ impl Visibility {
         self.groups[group.0].visible.contains(&change)
     }
 
+    /// How many groups want to know about each of so many changes.
+    pub(super) fn groups_per_change(&self, changes: usize) -> Vec<usize> {
+        let mut counts = vec![0; changes];
+        for change in self.groups.iter().flat_map(|group| &group.changes) {
+            counts[*change] += 1;
+        }
+        counts
+    }
+
     /// What is to be asked. `key` gives the primary key of a changed row.
     pub(super) fn questions<'k>(
         &self,

@@ -5,14 +5,15 @@ use plinth_db::Queries as _;
 use plinth_project::{Project, Service};
 use serde_json::{Value, json};
 
-use crate::service::RealtimeService;
+use crate::{config::RealtimeConfig, service::RealtimeService};
 
 /// `GET /api/ping`.
 pub(crate) async fn ping() -> Json<Value> {
     Json(json!({ "message": "Success" }))
 }
 
-/// `GET /api/tenants/{id}/health`, whatever the id: a path below a project is that project's.
+/// `GET /api/tenants/{id}/health`, whatever the id: a path below a project is that project's. A
+/// database that is away harms nobody as long as nobody is connected.
 pub(crate) async fn health(
     State(service): State<RealtimeService>,
     project: Project,
@@ -24,14 +25,15 @@ pub(crate) async fn health(
         connection.query("select 1", &[]).await
     };
     let is_connected = is_connected.await.is_ok();
+    let config = project.config::<RealtimeConfig>();
     Json(json!({
         "data": {
             "healthy": is_connected || sockets == 0,
             "db_connected": is_connected,
             "replication_connected": hub.stream.is_up(),
             "connected_cluster": sockets,
-            "region": "local",
-            "node": "plinth",
+            "region": config.region,
+            "node": service.node_name(),
         }
     }))
 }

@@ -17,14 +17,17 @@ use tokio::sync::watch;
 
 pub(crate) use member::{ChannelId, Hearing, Member};
 pub(crate) use presence::Announced;
-pub(crate) use room::{Entrance, Room};
+pub(crate) use room::{Entrance, Room, Told};
+
+use crate::numbers::Numbers;
 
 /// Joins and leaves of different topics do not wait for each other.
 const SHARDS: usize = 16;
 
 /// All rooms of a project.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rooms {
+    numbers: Arc<Numbers>,
     hasher: RandomState,
     /// How many channels are joined.
     population: watch::Sender<usize>,
@@ -45,6 +48,18 @@ impl Shard {
         }
     }
 
+    fn room(&mut self, topic: &str, is_private: bool, numbers: &Arc<Numbers>) -> Arc<Room> {
+        let rooms = self.rooms(is_private);
+        match rooms.get(topic) {
+            Some(room) => room.clone(),
+            None => {
+                let room = Arc::new(Room::new(topic, is_private, numbers));
+                rooms.insert(room.topic.clone(), room.clone());
+                room
+            }
+        }
+    }
+
     fn remove_if_empty(&mut self, room: &Arc<Room>) {
         let rooms = self.rooms(room.is_private);
         let is_known = rooms
@@ -57,6 +72,16 @@ impl Shard {
 }
 
 impl Rooms {
+    /// None yet; what happens in them is told to `numbers`.
+    pub(crate) fn counted_by(numbers: &Arc<Numbers>) -> Self {
+        Self {
+            numbers: numbers.clone(),
+            hasher: RandomState::default(),
+            population: watch::Sender::default(),
+            shards: Default::default(),
+        }
+    }
+
     /// How many channels are joined.
     pub(crate) fn population(&self) -> usize {
         *self.population.borrow()
@@ -80,15 +105,7 @@ impl Rooms {
     /// Keeps a room for somebody who is about to come, who must give it back.
     pub(crate) fn reserve(&self, topic: &str, is_private: bool) -> Arc<Room> {
         let mut shard = self.write(topic);
-        let rooms = shard.rooms(is_private);
-        let room = match rooms.get(topic) {
-            Some(room) => room.clone(),
-            None => {
-                let room = Arc::new(Room::new(topic, is_private));
-                rooms.insert(room.topic.clone(), room.clone());
-                room
-            }
-        };
+        let room = shard.room(topic, is_private, &self.numbers);
         room.reserve();
         room
     }
@@ -124,15 +141,7 @@ impl Rooms {
         entrance: Entrance<'_>,
     ) -> Arc<Room> {
         let mut shard = self.write(topic);
-        let rooms = shard.rooms(is_private);
-        let room = match rooms.get(topic) {
-            Some(room) => room.clone(),
-            None => {
-                let room = Arc::new(Room::new(topic, is_private));
-                rooms.insert(room.topic.clone(), room.clone());
-                room
-            }
-        };
+        let room = shard.room(topic, is_private, &self.numbers);
         room.enter(member, entrance);
         self.population.send_modify(|count| *count += 1);
         room

@@ -12,11 +12,13 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE};
+use metrics::Gauge;
 use serde_json::Value;
 
 use super::ChannelId;
 use crate::{
     cluster::{NodeId, PresenceChange},
+    numbers::Share,
     protocol::push_json_text,
 };
 
@@ -26,6 +28,8 @@ pub(crate) struct Presence {
     entries: BTreeMap<u64, Entry>,
     places: HashMap<Who, u64>,
     next: u64,
+    /// How many of them are our own.
+    own: Share,
     /// How often our own have changed.
     clock: u64,
     /// The same of other nodes, as far as we have heard.
@@ -78,6 +82,14 @@ pub(crate) struct Merged {
 }
 
 impl Presence {
+    /// Nobody yet; how many of our own there are is told to `level`.
+    pub(crate) fn counted_by(level: &Gauge) -> Self {
+        Self {
+            own: Share::of(level),
+            ..Self::default()
+        }
+    }
+
     /// Tracks a channel, whose payload is the members of an object. Nothing if nothing changes.
     pub(crate) fn track(
         &mut self,
@@ -254,6 +266,9 @@ impl Presence {
             self.next
         });
         let old = self.entries.remove(&place);
+        if old.is_none() && who.node.is_none() {
+            self.own.set(self.own.get() + 1);
+        }
         let previous = old.as_ref().map(|old| &*old.reference);
         let entry = Entry {
             who,
@@ -273,6 +288,9 @@ impl Presence {
 
     fn take(&mut self, who: Who) -> Option<Entry> {
         let place = self.places.remove(&who)?;
+        if who.node.is_none() {
+            self.own.set(self.own.get().saturating_sub(1));
+        }
         self.entries.remove(&place)
     }
 }

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     cluster::{Envelope, Link, NodeId, Outlet, RoomClock, Said},
+    numbers::Numbers,
     protocol::{Broadcast, Frame, Ref, Version},
 };
 
@@ -28,6 +29,7 @@ const WARN_ABOVE: usize = 10_000;
 pub(crate) struct Room {
     pub(crate) topic: Arc<str>,
     pub(crate) is_private: bool,
+    numbers: Arc<Numbers>,
     /// Taken before the members: what is told about presence must reach everybody in the order in
     /// which it happened.
     presence: Mutex<Presence>,
@@ -40,6 +42,29 @@ pub(crate) struct Room {
     heard: Notify,
 }
 
+/// How many frames something made.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) broadcasts: u64,
+    pub(crate) presence: u64,
+}
+
+impl Told {
+    fn broadcasts(told: usize) -> Self {
+        Self {
+            broadcasts: told as u64,
+            presence: 0,
+        }
+    }
+
+    fn presence(told: usize) -> Self {
+        Self {
+            broadcasts: 0,
+            presence: told as u64,
+        }
+    }
+}
+
 /// How somebody comes in.
 pub(crate) struct Entrance<'a> {
     /// What they are told first.
@@ -49,11 +74,12 @@ pub(crate) struct Entrance<'a> {
 }
 
 impl Room {
-    pub(super) fn new(topic: &str, is_private: bool) -> Self {
+    pub(super) fn new(topic: &str, is_private: bool, numbers: &Arc<Numbers>) -> Self {
         Self {
             topic: topic.into(),
             is_private,
-            presence: Mutex::default(),
+            numbers: numbers.clone(),
+            presence: Mutex::new(Presence::counted_by(&numbers.present)),
             members: RwLock::default(),
             reserved: AtomicUsize::new(0),
             outlet: OnceCell::new(),
@@ -81,36 +107,33 @@ impl Room {
         }
     }
 
-    /// Another node says something.
-    pub(crate) fn hear(&self, link: &Link, envelope: Envelope) {
+    /// Another node says something. Gives how many were told.
+    pub(crate) fn hear(&self, link: &Link, envelope: Envelope) -> Told {
         let from = envelope.from;
         match envelope.said {
-            Said::Broadcast { id, broadcast } => {
-                match id {
-                    Some(id) => self.broadcast_once(&broadcast, &id),
-                    None => self.broadcast(&broadcast, None),
-                };
-            }
+            Said::Broadcast { id, broadcast } => Told::broadcasts(match id {
+                Some(id) => self.broadcast_once(&broadcast, &id),
+                None => self.broadcast(&broadcast, None),
+            }),
             Said::Presence { clock, change } => {
                 let mut presence = self.presence();
                 let merged = presence.merge(from, clock, &change);
-                if let Some(diff) = merged.diff {
-                    self.tell_presence(&diff);
-                }
+                let told = merged.diff.map_or(0, |diff| self.tell_presence(&diff));
                 drop(presence);
                 if merged.is_behind {
                     link.ask_presence(Some(from), &self.topic, self.is_private);
                 }
+                Told::presence(told)
             }
             Said::PresenceState { clock, present } => {
                 let mut presence = self.presence();
-                if let Some(diff) = presence.merge_state(from, clock, &present) {
-                    self.tell_presence(&diff);
-                }
+                let diff = presence.merge_state(from, clock, &present);
+                let told = diff.map_or(0, |diff| self.tell_presence(&diff));
                 drop(presence);
                 self.heard.notify_waiters();
+                Told::presence(told)
             }
-            _ => {}
+            _ => Told::default(),
         }
     }
 
@@ -289,6 +312,8 @@ impl Room {
                 told += 1;
             }
         }
+        let encoded = [v1, v2].into_iter().flatten().flatten().count();
+        self.numbers.said(told, encoded);
         told
     }
 

@@ -7,14 +7,13 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
-    time::Duration,
 };
 
 use axum::extract::ws::Message;
 use futures_util::{future::BoxFuture, stream::FuturesUnordered};
 use serde_json::value::RawValue;
 
-use super::Scene;
+use super::{Scene, log::Severity};
 use crate::{
     authorize::AuthorizeError,
     channel::{
@@ -30,9 +29,6 @@ use crate::{
 
 /// How many bytes of frames may wait for the database before the client is no longer listened to.
 const PATIENCE: usize = 256 * 1024;
-
-/// How long a channel waits for messages of the database.
-const REPLICATION_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same for questions and refusals that are under way.
 const MOST_AT_WORK: usize = 256;
@@ -138,7 +134,12 @@ impl Conversation {
         };
         if !wish.complaints.is_empty() {
             let parts = wish.complaints.join(", ");
-            tracing::debug!(code = "InvalidJoinPayload", "not understood: {parts}");
+            let (log, code) = (&self.scene.log, "InvalidJoinPayload");
+            log.note(
+                Severity::Warning,
+                code,
+                format_args!("not understood: {parts}"),
+            );
         }
         let replaced = self.end_channel(&topic).map(|channel| channel.join_ref);
         let config = self.scene.config();
@@ -244,10 +245,11 @@ impl Conversation {
     /// The client is told once messages of the database arrive.
     fn wait_for_replication(&mut self, topic: &str, channel: ChannelId) {
         let mut flow = self.scene.hub.stream.flow();
+        let patience = self.scene.config().replication_ready_timeout;
         let topic: Box<str> = topic.into();
         self.work.push(Box::pin(async move {
             let is_up = flow.wait_for(|flow| matches!(flow, Flow::Up { .. }));
-            let is_up = tokio::time::timeout(REPLICATION_PATIENCE, is_up).await;
+            let is_up = tokio::time::timeout(patience, is_up).await;
             Outcome::Replicating(topic, channel, matches!(is_up, Ok(Ok(_))))
         }));
     }
@@ -274,8 +276,12 @@ impl Conversation {
 
     fn refuse(&mut self, joining: &Joining, refusal: &JoinRefusal) {
         let version = self.scene.version;
-        tracing::debug!(topic = %joining.topic, "a join was refused: {refusal}");
-        self.scene.hub.numbers.error(&refusal.code());
+        let (code, topic) = (refusal.code(), &joining.topic);
+        // Both may have anything in them that a client can write.
+        let why = refusal.to_string();
+        let what = format_args!("{topic:?} was not joined: {why:?}");
+        self.scene.log.note(Severity::Warning, &code, what);
+        self.scene.hub.numbers.error(&code);
         if self
             .channels
             .get(&joining.topic)

@@ -11,7 +11,7 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use plinth_project::Project;
 use serde_json::{Map, Value, json};
 
-use super::{Outbox, Scene, task};
+use super::{Outbox, Scene, log::SocketLog, task};
 use crate::{
     clock::now,
     config::RealtimeConfig,
@@ -95,6 +95,7 @@ pub(crate) async fn open(
         version,
         identity,
         headers: own_headers(&headers),
+        log: SocketLog::read(parameter(query, "log_level").as_deref()),
         outbox: Arc::new(Outbox::new(config.max_queue_bytes)),
         stop: service.stopping(),
         tasks: service.tasks(),

@@ -2,6 +2,7 @@
 
 mod conversation;
 mod handshake;
+mod log;
 mod outbox;
 mod speech;
 mod task;
@@ -14,6 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub(crate) use handshake::open;
 pub(crate) use outbox::{End, Outbox};
 
+use self::log::SocketLog;
 use crate::{config::RealtimeConfig, hub::Hub, identity::Identity, protocol::Version};
 
 /// What everything on a socket knows.
@@ -26,6 +28,7 @@ pub(crate) struct Scene {
     pub(crate) identity: Identity,
     /// What policies see as `request.headers`.
     pub(crate) headers: Arc<str>,
+    pub(crate) log: SocketLog,
     pub(crate) outbox: Arc<Outbox>,
     /// The service ends.
     pub(crate) stop: CancellationToken,

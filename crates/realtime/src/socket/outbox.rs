@@ -33,6 +33,8 @@ struct State {
     waiting: Vec<Message>,
     bytes: usize,
     end: Option<End>,
+    /// Messages that were not kept.
+    dropped: usize,
 }
 
 impl Outbox {
@@ -48,6 +50,7 @@ impl Outbox {
     pub(crate) fn push(&self, message: Message) {
         let mut state = self.state();
         if state.end.is_some() {
+            state.dropped += 1;
             return;
         }
         // Whoever was woken for the first message finds the others, too.
@@ -57,6 +60,7 @@ impl Outbox {
             is_news = true;
             *state = State {
                 end: Some(End::TooSlow),
+                dropped: state.waiting.len() + 1,
                 ..State::default()
             };
         } else {
@@ -97,6 +101,17 @@ impl Outbox {
             Some(End::TooSlow) => Poll::Ready(()),
             _ => Poll::Pending,
         }
+    }
+
+    /// What waits, with the room that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.state().bytes
+    }
+
+    /// Messages that nobody will send: the socket has ended.
+    pub(super) fn unsent(&self) -> usize {
+        let state = self.state();
+        state.dropped + state.waiting.len()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -154,6 +169,7 @@ mod tests {
         outbox.push(Message::text("x"));
 
         assert_eq!(take(&outbox), Poll::Ready((Some(End::TooSlow), 0)));
+        assert_eq!(outbox.unsent(), 3);
         let mut cx = Context::from_waker(Waker::noop());
         assert_eq!(outbox.poll_overflow(&mut cx), Poll::Ready(()));
     }
@@ -198,5 +214,6 @@ mod tests {
         outbox.push(Message::text("too late"));
 
         assert_eq!(take(&outbox), Poll::Ready((Some(End::Disconnected), 1)));
+        assert_eq!(outbox.unsent(), 1);
     }
 }

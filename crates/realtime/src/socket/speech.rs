@@ -2,7 +2,10 @@
 
 use serde_json::{Value, value::RawValue};
 
-use super::conversation::{Conversation, Outcome, WriteAnswer};
+use super::{
+    conversation::{Conversation, Outcome, WriteAnswer},
+    log::Severity,
+};
 use crate::{
     authorize::{AuthorizeError, Extension},
     channel::{Channel, Writing},
@@ -22,7 +25,8 @@ impl Conversation {
             "access_token" => self.take_token(&incoming),
             event => {
                 self.scene.hub.events.add(1);
-                tracing::debug!(event, "an event that means nothing here");
+                let what = format_args!("{event:?} means nothing here");
+                self.scene.log.note(Severity::Info, "UnknownEvent", what);
             }
         }
     }

@@ -1,16 +1,17 @@
 //! The task of one socket: it alone reads from and writes to the client.
 
-use std::{future::poll_fn, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::poll_fn, sync::Arc, time::Duration};
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{End, Scene, conversation::Conversation, outbox::payload_bytes};
+use super::{End, Outbox, Scene, conversation::Conversation, log::Severity, outbox::payload_bytes};
 use crate::{
     clock::now,
     config::RealtimeConfig,
+    numbers::Share,
     protocol::{Frame, Incoming},
 };
 
@@ -19,6 +20,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// When the service ends, its clients come back one after the other.
 const LONGEST_SPREAD: Duration = Duration::from_secs(3);
+
+/// How often it is counted what waits for a client that does not take it.
+const COUNTING: Duration = Duration::from_secs(1);
 
 /// Why a socket ends on our side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,7 @@ struct Close {
 
 impl Close {
     const TOO_SLOW: Self = Self::new(close_code::ERROR, "client does not keep up");
+    const STALLED: Self = Self::new(close_code::ERROR, "client takes nothing");
     const SILENT: Self = Self::new(close_code::NORMAL, "no frame for too long");
     const NO_CHANNEL: Self = Self::new(close_code::NORMAL, "no channel joined");
     const TOO_BIG: Self = Self::new(close_code::SIZE, "frame too big");
@@ -39,21 +44,33 @@ impl Close {
     }
 }
 
+/// What became of messages that were not sent, as operators read it.
+fn drop_reason(close: Option<Close>) -> &'static str {
+    match close {
+        Some(Close::TOO_SLOW) => "queue_bytes",
+        Some(Close::STALLED) => "queue_age",
+        _ => "closed",
+    }
+}
+
 /// Serves a socket to its end.
 pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
     let _open = scene.project.stay_open();
     let numbers = &scene.hub.numbers;
-    numbers.connected.increment(1.0);
     let mut task = Task {
         socket,
         conversation: Conversation::new(scene.clone()),
         heard_at: Instant::now(),
         swept_at: Instant::now(),
         leaves_at: None,
+        waiting: Share::of(&numbers.queue_bytes),
+        unsent: 0,
         scene: scene.clone(),
     };
     let close = task.run().await;
     task.conversation.end();
+    let unsent = task.unsent + scene.outbox.unsent();
+    numbers.dropped(drop_reason(close), unsent);
     if let Some(close) = close {
         numbers.closed(close.reason);
         let frame = CloseFrame {
@@ -67,7 +84,6 @@ pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
         };
         _ = timeout(FAREWELL, farewell).await;
     }
-    numbers.connected.decrement(1.0);
 }
 
 struct Task {
@@ -80,6 +96,10 @@ struct Task {
     swept_at: Instant,
     /// When it is this socket's turn to end with the service.
     leaves_at: Option<Instant>,
+    /// Bytes that the client does not take.
+    waiting: Share,
+    /// Messages that were taken out of the outbox and not handed over to the client's connection.
+    unsent: usize,
 }
 
 impl Task {
@@ -181,7 +201,11 @@ impl Task {
         };
         match incoming {
             Ok(incoming) => self.conversation.hear(incoming),
-            Err(error) => tracing::debug!(code = "MalformedWebSocketMessage", "{error}"),
+            Err(error) => {
+                let code = "MalformedWebSocketMessage";
+                let log = &self.scene.log;
+                log.note(Severity::Warning, code, format_args!("{error}"));
+            }
         }
     }
 
@@ -191,21 +215,28 @@ impl Task {
         let patience = self.scene.config().max_queue_age;
         let bytes: usize = batch.iter().map(payload_bytes).sum();
         self.scene.hub.numbers.output_bytes.increment(bytes as u64);
-        let socket = &mut self.socket;
+        let (socket, unsent) = (&mut self.socket, &mut self.unsent);
+        *unsent = batch.len();
         let sending = async {
             for message in batch.drain(..) {
                 socket.feed(message).await?;
+                *unsent -= 1;
             }
             socket.flush().await
         };
-        tokio::select! {
+        // Sending comes first: as a rule nothing else is looked at.
+        let written = tokio::select! {
+            biased;
             sent = timeout(patience, sending) => match sent {
                 Ok(Ok(())) => None,
                 Ok(Err(_)) => Some(None),
-                Err(_) => Some(Some(Close::TOO_SLOW)),
+                Err(_) => Some(Some(Close::STALLED)),
             },
             () = poll_fn(|cx| outbox.poll_overflow(cx)) => Some(Some(Close::TOO_SLOW)),
-        }
+            never = count_waiting(&mut self.waiting, bytes, outbox) => match never {},
+        };
+        self.waiting.set(0);
+        written
     }
 
     /// Sends what waits, and ends.
@@ -288,6 +319,14 @@ impl Task {
         let spread = Duration::from_millis(self.scene.hub.sockets() as u64).min(LONGEST_SPREAD);
         let place = Arc::as_ptr(&self.scene.outbox) as usize / 64 % 1024;
         spread.mul_f64(place as f64 / 1024.0)
+    }
+}
+
+/// Counts what the client does not take, as long as it does not.
+async fn count_waiting(waiting: &mut Share, being_sent: usize, outbox: &Outbox) -> Infallible {
+    loop {
+        waiting.set(being_sent + outbox.bytes());
+        sleep(COUNTING).await;
     }
 }
 

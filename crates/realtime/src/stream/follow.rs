@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Flow,
+    lag::Lag,
     messages::MessageColumns,
     progress::{Progress, RowOf},
     slot,
@@ -67,6 +68,7 @@ pub(super) async fn run(project: Project, hub: Arc<Hub>, stop: CancellationToken
         committed_at: OffsetDateTime::UNIX_EPOCH,
         transaction: 0,
         progress: Progress::default(),
+        lag: None,
         log: None,
         reader: None,
     };
@@ -97,6 +99,8 @@ struct Task {
     /// The number of that transaction.
     transaction: u32,
     progress: Progress,
+    /// While this node follows the slot.
+    lag: Option<Lag>,
     /// The way to other nodes that want to hear of it, while this one follows the slot.
     log: Option<LogWriter>,
     /// The way from another node that follows it. Kept while nobody seems to, lest something is
@@ -141,6 +145,7 @@ impl Task {
                 rest = self.follow(&mut pause) => rest,
                 () = over.cancelled() => Ok(Rest::Over),
             };
+            self.lag = None;
             match rest {
                 Ok(Rest::Idle) => {
                     self.hub.stream.tell(Flow::Down(None));
@@ -210,6 +215,8 @@ impl Task {
         }
         self.hub.stream.tell(Flow::Up { generation });
         let mut done = self.delivery.done();
+        let (numbers, delivered) = (&self.hub.numbers, done.clone());
+        self.lag = Some(Lag::measure(&self.project, &self.slot, numbers, delivered));
         let mut away = self.delivery.away();
         let nobody = self.nobody();
         tokio::pin!(nobody);
@@ -433,6 +440,9 @@ impl Task {
             }
             Message::Commit(_) => {
                 self.progress.commit();
+                if let Some(lag) = &self.lag {
+                    lag.read(position, self.committed_at);
+                }
                 self.delivery.commit(position).await;
             }
             Message::Relation(relation) => self.describe(relation).await,
@@ -510,7 +520,9 @@ impl Task {
                 "a message of the database is dropped");
             return;
         }
-        self.hub.numbers.told_from_database(self.committed_at);
+        self.hub
+            .numbers
+            .told_from_database(self.committed_at, message.inserted_at);
         let topic = format!("{TOPIC_PREFIX}{}", message.sub_topic);
         let broadcast = Broadcast::User(message.broadcast);
         self.hub

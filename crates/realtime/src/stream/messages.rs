@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use plinth_db::replication::pgoutput::{Relation, Tuple, Value};
+use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
 use crate::protocol::{Body, UserBroadcast};
 
@@ -14,6 +15,7 @@ pub(super) struct MessageColumns {
     private: usize,
     payload: usize,
     binary_payload: usize,
+    inserted_at: usize,
 }
 
 /// What the database says to a topic.
@@ -23,6 +25,8 @@ pub(super) struct DatabaseMessage {
     pub(super) sub_topic: Box<str>,
     pub(super) is_private: bool,
     pub(super) broadcast: UserBroadcast,
+    /// When its transaction put it there, if that can be read.
+    pub(super) inserted_at: Option<OffsetDateTime>,
 }
 
 impl MessageColumns {
@@ -46,6 +50,7 @@ impl MessageColumns {
             private: place("private")?,
             payload: place("payload")?,
             binary_payload: place("binary_payload")?,
+            inserted_at: place("inserted_at")?,
         })
     }
 
@@ -71,8 +76,19 @@ impl MessageColumns {
                 body,
                 meta: Some(format!("{{\"id\":\"{id}\"}}").into()),
             },
+            inserted_at: word(self.inserted_at).and_then(utc),
         })
     }
+}
+
+/// `2026-01-02 03:04:05.678`, as the server writes a time without a zone; it is meant in UTC.
+fn utc(text: &str) -> Option<OffsetDateTime> {
+    let format = format_description!(
+        version = 2,
+        "[year]-[month]-[day] [hour]:[minute]:[second][optional [.[subsecond]]]"
+    );
+    let time = PrimitiveDateTime::parse(text, format).ok()?;
+    Some(time.assume_utc())
 }
 
 /// `\x0102`, as the server writes bytes.
@@ -90,6 +106,7 @@ fn from_hex(text: &[u8]) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use plinth_db::replication::pgoutput::{RelationColumn, ReplicaIdentity};
+    use time::macros::datetime;
 
     use super::*;
 
@@ -107,6 +124,7 @@ mod tests {
             "private",
             "id",
             "binary_payload",
+            "inserted_at",
         ];
         Relation {
             oid: 1,
@@ -123,7 +141,9 @@ mod tests {
             Some(text) => Value::Text(Bytes::from_static(text.as_bytes())),
             None => Value::Null,
         };
-        columns.read(&Tuple::new(values.map(value).into()))
+        let mut values: Vec<Value> = values.into_iter().map(value).collect();
+        values.push(value(Some("2026-01-01 10:00:00.25")));
+        columns.read(&Tuple::new(values))
     }
 
     #[test]
@@ -148,6 +168,19 @@ mod tests {
         assert_eq!((&*message.sub_topic, message.is_private), ("room", true));
         assert_eq!(message.broadcast.body, Body::Json(r#"{"a": 1}"#.into()));
         assert_eq!(message.broadcast.meta.as_deref(), Some(r#"{"id":"7"}"#));
+        let inserted_at = datetime!(2026-01-01 10:00:00.25 UTC);
+        assert_eq!(message.inserted_at, Some(inserted_at));
+    }
+
+    #[test]
+    fn times_are_read_with_and_without_a_fraction() {
+        let whole = datetime!(2026-11-16 15:30:01 UTC);
+        assert_eq!(utc("2026-11-16 15:30:01"), Some(whole));
+        let exact = datetime!(2026-11-16 15:30:01.123456 UTC);
+        assert_eq!(utc("2026-11-16 15:30:01.123456"), Some(exact));
+        for other in ["", "infinity", "2026-11-16"] {
+            assert_eq!(utc(other), None, "{other}");
+        }
     }
 
     #[test]

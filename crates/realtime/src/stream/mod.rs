@@ -5,6 +5,7 @@
 //! has gone; then its slot is dropped, so that the server keeps no log for nobody.
 
 mod follow;
+mod lag;
 mod messages;
 mod progress;
 mod slot;

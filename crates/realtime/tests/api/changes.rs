@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 use super::support::{ANN, SECRET_KEY, Socket, TestRealtime, token_of};
 
@@ -569,6 +570,35 @@ async fn tables_that_are_published_later_are_heard_of() {
     realtime.execute("insert into notes values (1)").await;
     assert_eq!(early.record().await["id"], 1);
     assert_eq!(late.record().await["id"], 1);
+}
+
+#[tokio::test]
+async fn a_publication_of_all_tables_tells_of_all_but_truncation() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .execute(
+            "drop publication supabase_realtime;
+             create publication supabase_realtime for all tables;
+             create table public.notes (id int primary key);
+             grant select on public.notes to anon",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+    let entries = json!([{"event": "*", "schema": "public", "table": "notes"}]);
+    socket.subscribe("1", "realtime:r", entries).await;
+
+    realtime
+        .execute("insert into notes values (1); truncate notes; insert into notes values (2)")
+        .await;
+
+    assert_eq!(socket.record().await["id"], 1);
+    assert_eq!(socket.record().await["id"], 2);
+    // Messages of the database are told once, though both publications have them.
+    realtime
+        .execute("select realtime.send('{}', 'e', 'r', false)")
+        .await;
+    assert!(matches!(socket.message().await, Message::Binary(_)));
+    socket.is_silent().await;
 }
 
 #[tokio::test]

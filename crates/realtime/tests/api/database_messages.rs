@@ -215,3 +215,69 @@ async fn messages_that_are_too_large_are_dropped() {
 
     assert_eq!(read(socket.message().await).1, "small");
 }
+
+#[tokio::test]
+async fn whoever_waits_in_vain_for_the_database_is_told_and_closed() {
+    let settings = [("plinth.realtime.replication_ready_timeout", "1s")];
+    let realtime = TestRealtime::with(&settings).await;
+    realtime.shut_out().await;
+    let (mut waiting, mut other) = (realtime.socket().await, realtime.socket().await);
+    let begun = std::time::Instant::now();
+    ready(&mut waiting, "realtime:room", json!({})).await;
+    other.enter("1", "realtime:room").await;
+
+    let said = waiting.next().await;
+    assert!(begun.elapsed().as_millis() >= 1000);
+    assert_eq!(
+        said,
+        json!(["1", null, "realtime:room", "system", {
+            "extension": "system",
+            "status": "error",
+            "message": "Replication connection was not established in time",
+            "channel": "room",
+        }])
+    );
+    assert_eq!(
+        waiting.next().await,
+        json!(["1", "1", "realtime:room", "phx_close", {}])
+    );
+    // Nobody else waits for it.
+    other.is_silent().await;
+}
+
+#[tokio::test]
+async fn whoever_has_left_before_the_database_comes_hears_nothing_of_it() {
+    let settings = [("plinth.realtime.replication_ready_timeout", "300ms")];
+    let realtime = TestRealtime::with(&settings).await;
+    realtime.shut_out().await;
+    let mut socket = realtime.socket().await;
+    ready(&mut socket, "realtime:room", json!({})).await;
+
+    // The wait of the first join is not the second one's.
+    socket.enter("2", "realtime:room").await;
+    assert_eq!(socket.next().await[3], "phx_close");
+
+    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+    socket.is_silent().await;
+}
+
+#[tokio::test]
+async fn messages_beyond_the_rate_are_dropped() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_events_per_second", "1")]).await;
+    let mut socket = realtime.socket().await;
+    ready(&mut socket, "realtime:room", json!({})).await;
+    is_ready(&mut socket).await;
+
+    // Each counts when it is taken and when it is delivered; the average is that of a minute.
+    realtime
+        .execute("select realtime.send(jsonb_build_object('n', n), 'e', 'room', false) from generate_series(1, 40) n")
+        .await;
+
+    for _ in 0..30 {
+        socket.message().await;
+    }
+    realtime
+        .until_number("realtime_channel_events", |number| number >= 60.0)
+        .await;
+    socket.is_silent().await;
+}

@@ -1,6 +1,7 @@
 //! Opening a socket (§2).
 
 use http::StatusCode;
+use plinth_testkit::Traces;
 use serde_json::json;
 
 use crate::support::{ANN, PUBLISHABLE_KEY, SECRET_KEY, Socket, TestRealtime, now, sign, token_of};
@@ -88,5 +89,60 @@ async fn a_service_that_is_switched_off_opens_none() {
     assert_eq!(
         refused.body,
         json!({ "error": "Realtime was disabled for this tenant" })
+    );
+}
+
+#[tokio::test]
+async fn only_a_get_opens_a_socket() {
+    let realtime = TestRealtime::start().await;
+    let path = format!("/websocket?apikey={PUBLISHABLE_KEY}&vsn=2.0.0");
+    assert_eq!(
+        realtime.post(&path, &[], "").await.status,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(realtime.get(&path).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_client_may_have_its_own_mistakes_logged() {
+    let realtime = TestRealtime::start().await;
+    let logged = async |parameter: &str| {
+        let traces = Traces::listen();
+        let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0{parameter}");
+        let mut socket = realtime.open(&query).await;
+        socket.send_text("nonsense").await;
+        let refused = socket.join("1", "realtime:", json!({"config": 7})).await;
+        assert_eq!(refused["status"], "error");
+        socket.enter("2", "realtime:r").await;
+        socket
+            .send(json!(["2", "3", "realtime:r", "whatever", {}]))
+            .await;
+        socket.is_silent().await;
+        let text = traces.text();
+        let codes = [
+            "MalformedWebSocketMessage",
+            "InvalidJoinPayload",
+            "TopicNameRequired",
+            "UnknownEvent",
+        ];
+        codes.map(|code| {
+            let line = text.lines().find(|line| line.contains(code));
+            let line = line.unwrap_or_else(|| panic!("no {code} in {text}"));
+            ["DEBUG", "INFO", "WARN", "ERROR"]
+                .into_iter()
+                .find(|level| line.contains(level))
+                .expect("a level")
+        })
+    };
+    assert_eq!(logged("").await, ["DEBUG"; 4]);
+    assert_eq!(logged("&log_level=error").await, ["DEBUG"; 4]);
+    assert_eq!(logged("&log_level=nonsense").await, ["DEBUG"; 4]);
+    assert_eq!(
+        logged("&log_level=warning").await,
+        ["WARN", "WARN", "WARN", "DEBUG"]
+    );
+    assert_eq!(
+        logged("&log_level=info").await,
+        ["WARN", "WARN", "WARN", "INFO"]
     );
 }

@@ -229,6 +229,31 @@ async fn a_channel_may_speak_of_itself_so_often() {
 }
 
 #[tokio::test]
+async fn too_many_presence_messages_close_the_channel() {
+    let settings = [
+        ("plinth.realtime.max_presence_events_per_second", "1"),
+        ("plinth.realtime.client_presence_calls", "1000"),
+    ];
+    let realtime = TestRealtime::with(&settings).await;
+    let mut socket = realtime.socket().await;
+    socket.enter("1", "realtime:a").await;
+    let untrack = json!(["1", "2", "realtime:a", "presence", {"event": "untrack"}]);
+    // The average is that of a minute.
+    for _ in 0..60 {
+        socket.send(untrack.clone()).await;
+        assert_eq!(socket.next().await[4]["status"], "ok");
+    }
+
+    socket.send(untrack).await;
+
+    let told = socket.next().await;
+    assert_eq!(told[4]["message"], "Too many presence messages per second");
+    assert_eq!(socket.next().await[3], "phx_close");
+    let error = "code=\"PresenceRateLimitReached\"";
+    assert_eq!(realtime.number_with("realtime_channel_error", error), 1.0);
+}
+
+#[tokio::test]
 async fn silent_sockets_and_those_without_a_channel_are_closed() {
     let silent = TestRealtime::with(&[("plinth.realtime.socket_idle", "200ms")]).await;
     let mut socket = silent.socket().await;

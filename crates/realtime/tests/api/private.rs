@@ -1,6 +1,7 @@
 //! What policies see and what they leave behind (§10), replay (§6.5). Who may what is shown with the
 //! published client.
 
+use http::StatusCode;
 use serde_json::json;
 
 use crate::support::{ANN, PUBLISHABLE_KEY, Socket, TestRealtime, token_of};
@@ -173,4 +174,70 @@ async fn frames_wait_for_their_own_channel_and_for_no_other() {
     .into();
     assert_eq!(order, [json!("1"), json!("2"), json!("3")]);
     assert_eq!(socket.next().await[3], "phx_close");
+}
+
+fn reason(answer: &serde_json::Value) -> &str {
+    answer["response"]["reason"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_keeps_private_channels_shut_and_public_ones_open() {
+    let realtime = TestRealtime::start().await;
+    realtime.shut_out().await;
+    let mut socket = realtime.socket().await;
+
+    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+
+    let expected =
+        "UnableToConnectToProject: Realtime was unable to connect to the project database";
+    assert_eq!(reason(&answer), expected);
+    socket.enter("2", "realtime:r").await;
+    let key = ("apikey", PUBLISHABLE_KEY);
+    let path = "/api/broadcast/r/events/e?private=true";
+    let refused = realtime.post(path, &[key], "{}").await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(
+        refused.body,
+        json!({"message": "Tenant database unavailable"})
+    );
+}
+
+#[tokio::test]
+async fn a_policy_that_is_cancelled_is_said() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .execute(
+            "create function public.cancelled() returns bool language plpgsql as
+                'begin raise sqlstate ''57014'' using message = ''enough''; end';
+             create policy hear on realtime.messages for select using (public.cancelled());
+             create policy speak on realtime.messages for insert with check (public.cancelled())",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+
+    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+
+    assert!(reason(&answer).starts_with("QueryCanceled: "), "{answer}");
+    assert!(reason(&answer).contains("enough"), "{answer}");
+    let key = ("apikey", PUBLISHABLE_KEY);
+    let path = "/api/broadcast/r/events/e?private=true";
+    let refused = realtime.post(path, &[key], "{}").await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(refused.body, json!({"message": "Query canceled"}));
+}
+
+#[tokio::test]
+async fn a_replay_that_cannot_be_read_refuses_the_join() {
+    let realtime = TestRealtime::start().await;
+    realtime.execute(OPEN).await;
+    realtime
+        .execute("alter table realtime.messages rename column binary_payload to other")
+        .await;
+    let mut socket = realtime.socket().await;
+    let replay = json!({"broadcast": {"replay": {"since": 0}}});
+
+    let answer = socket.join("1", "realtime:r", private(replay)).await;
+
+    let expected = "UnableToReplayMessages: Realtime was unable to replay messages";
+    assert_eq!(reason(&answer), expected);
 }

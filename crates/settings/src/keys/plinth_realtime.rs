@@ -1,7 +1,7 @@
 //! `[plinth.realtime]`: limits and times of channels.
 
 use super::AT_LEAST_ONE;
-use crate::key::{Key, bytes, duration, flag, integer};
+use crate::key::{Key, bytes, duration, flag, integer, text};
 
 pub(super) const KEYS: &[Key] = &[
     integer(
@@ -92,8 +92,18 @@ pub(super) const KEYS: &[Key] = &[
         "How long the refusal of a channel is held back.",
     ),
     duration(
+        "plinth.realtime.replication_ready_timeout",
+        "60s",
+        "How long a channel that wants to know when messages of the database arrive waits for them.",
+    ),
+    duration(
         "plinth.realtime.replication_idle",
         "10m",
         "How long the database's changes are followed after the last channel has gone.",
+    ),
+    text(
+        "plinth.realtime.region",
+        "local",
+        "What the health of the service says about where it runs.",
     ),
 ];

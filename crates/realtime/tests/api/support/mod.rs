@@ -1,6 +1,7 @@
 //! A database, the service over it on a port of its own, and sockets.
 
 mod nats;
+mod numbers;
 mod requests;
 mod socket;
 mod tables;
@@ -21,6 +22,7 @@ use plinth_token::{ApiKeyKind, KeySet, credential_hash};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::OnceCell};
+use tokio_postgres::Client;
 
 pub(crate) use nats::NatsServer;
 pub(crate) use requests::Answer;
@@ -69,6 +71,7 @@ impl TestRealtime {
         service: RealtimeService,
         beside: Option<&Self>,
     ) -> Self {
+        numbers::record();
         let db = match beside {
             Some(other) => other.db.clone(),
             None => Arc::new(TestDatabase::create().await),
@@ -130,6 +133,23 @@ impl TestRealtime {
     pub(crate) async fn execute(&self, sql: &str) {
         let done = self.db.admin().await.batch_execute(sql).await;
         done.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
+    }
+
+    /// A session of the superuser, for what it holds.
+    pub(crate) async fn session(&self) -> Client {
+        self.db.admin().await
+    }
+
+    /// From now on the database takes nobody in, and those who were in are out.
+    pub(crate) async fn shut_out(&self) {
+        let server = TestServer::shared().await.admin();
+        let admin = server.connect().await.expect("the server answers");
+        let name = self.database();
+        let sql = format!(
+            "alter database \"{name}\" allow_connections false;
+             select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
+        );
+        admin.batch_execute(&sql).await.expect("shut out");
     }
 
     pub(crate) fn database(&self) -> &str {

@@ -35,9 +35,23 @@ impl TestRealtime {
         headers: &[(&str, &str)],
         body: impl AsRef<[u8]>,
     ) -> Answer {
-        let body = body.as_ref();
+        self.request("POST", path, headers, body.as_ref()).await
+    }
+
+    /// `GET` without anything else.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[], b"").await
+    }
+
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
         let mut request = format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\nconnection: close\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\nconnection: close\r\n",
             body.len()
         );
         for (name, value) in headers {

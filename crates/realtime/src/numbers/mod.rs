@@ -1,79 +1,70 @@
 //! What happens on a project's channels, counted for Prometheus (§12). The names are those that
 //! dashboards know; the label is the project.
 
+mod names;
+mod share;
+
 use std::time::Instant;
 
-use metrics::{
-    Counter, Gauge, Histogram, Unit, counter, describe_counter, describe_gauge, describe_histogram,
-    gauge, histogram,
-};
+use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use plinth_project::ProjectRef;
 use time::OffsetDateTime;
 
+pub use self::names::describe_metrics;
+use self::names::*;
+pub(crate) use self::share::Share;
 use crate::rate::Rate;
-
-const CONNECTED: &str = "realtime_connections_connected";
-const JOINS: &str = "realtime_channel_joins";
-const EVENTS: &str = "realtime_channel_events";
-const PRESENCE_EVENTS: &str = "realtime_channel_presence_events";
-const DB_EVENTS: &str = "realtime_channel_db_events";
-const INPUT_BYTES: &str = "realtime_channel_input_bytes";
-const OUTPUT_BYTES: &str = "realtime_channel_output_bytes";
-const ERRORS: &str = "realtime_channel_error";
-const SOCKETS_CLOSED: &str = "realtime_sockets_closed";
-const SUBSCRIBERS: &str = "realtime_subscriptions_manager_subscribers";
-const CHANGES_DISPATCH: &str = "realtime_replication_poller_changes_dispatch";
-const CHANGES_SKIP: &str = "realtime_replication_poller_changes_skip";
-const CHANGES_GROUPS: &str = "realtime_changes_groups";
-const PAYLOAD_SIZE: &str = "realtime_tenants_payload_size";
-const READ_CHECK: &str = "realtime_tenants_read_authorization_check";
-const WRITE_CHECK: &str = "realtime_tenants_write_authorization_check";
-const DATABASE_LATENCY: &str = "realtime_tenants_broadcast_from_database_latency_committed_at";
-
-/// Says what the numbers mean. Once per process, after its recorder is there.
-pub fn describe_metrics() {
-    describe_gauge!(CONNECTED, "Open sockets.");
-    describe_counter!(JOINS, "Joins that were not refused for the rate.");
-    describe_counter!(EVENTS, "Broadcasts, taken and delivered.");
-    describe_counter!(PRESENCE_EVENTS, "Presence messages, taken and delivered.");
-    describe_counter!(DB_EVENTS, "Row changes delivered.");
-    describe_counter!(INPUT_BYTES, Unit::Bytes, "Payload of clients' frames.");
-    describe_counter!(OUTPUT_BYTES, Unit::Bytes, "Payload of frames to clients.");
-    describe_counter!(ERRORS, "Refused joins and channels closed, by reason.");
-    describe_counter!(SOCKETS_CLOSED, "Sockets closed by the server, by reason.");
-    describe_gauge!(SUBSCRIBERS, "Row changes that are listened to.");
-    describe_counter!(CHANGES_DISPATCH, "Row changes of the log decided.");
-    describe_counter!(CHANGES_SKIP, "Row changes that nobody was told of.");
-    describe_histogram!(
-        CHANGES_GROUPS,
-        "Questions to policies per batch of changes."
-    );
-    describe_histogram!(PAYLOAD_SIZE, Unit::Bytes, "Payload of messages.");
-    let what = "Time that policies take to say what may be heard.";
-    describe_histogram!(READ_CHECK, Unit::Milliseconds, what);
-    let what = "Time that policies take to say what may be said.";
-    describe_histogram!(WRITE_CHECK, Unit::Milliseconds, what);
-    let what = "Time from the commit of a message of the database to its delivery.";
-    describe_histogram!(DATABASE_LATENCY, Unit::Milliseconds, what);
-}
 
 /// The numbers of one project. What is counted often is looked up once.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     project: String,
+    /// Sockets that have a channel, here and on all nodes.
     pub(crate) connected: Gauge,
+    pub(crate) connected_cluster: Gauge,
+    /// Channels of this node that are tracked.
+    pub(crate) present: Gauge,
     pub(crate) subscribers: Gauge,
     pub(crate) input_bytes: Counter,
     pub(crate) output_bytes: Counter,
+    /// Waits for clients that do not take it at once.
+    pub(crate) queue_bytes: Gauge,
+    frames_encoded: Counter,
+    frames_shared: Counter,
     /// Row changes that were decided.
     pub(crate) changes: Counter,
-    /// Questions to policies, per batch.
+    /// Groups that policies were asked about, per change.
     pub(crate) groups: Histogram,
+    pub(crate) lag_bytes: Gauge,
+    pub(crate) lag_seconds: Gauge,
     pub(crate) broadcast_bytes: Histogram,
     pub(crate) presence_bytes: Histogram,
+    deciding: Histogram,
     read_check: Histogram,
     write_check: Histogram,
-    database_latency: Histogram,
+    replay: Histogram,
+    since_commit: Histogram,
+    since_insert: Histogram,
+    pub(crate) broker: BrokerNumbers,
+}
+
+/// What nodes tell each other about one project.
+#[derive(Debug, Clone)]
+pub(crate) struct BrokerNumbers {
+    pub(crate) published: Counter,
+    pub(crate) received: Counter,
+    pub(crate) dropped: Counter,
+}
+
+impl BrokerNumbers {
+    /// Which nobody reads.
+    pub(crate) fn of_nobody() -> Self {
+        Self {
+            published: Counter::noop(),
+            received: Counter::noop(),
+            dropped: Counter::noop(),
+        }
+    }
 }
 
 impl Numbers {
@@ -85,16 +76,31 @@ impl Numbers {
         let bytes_of = |kind: &'static str| histogram!(PAYLOAD_SIZE, "project" => project.clone(), "message_type" => kind);
         Self {
             connected: level(CONNECTED),
+            connected_cluster: level(CONNECTED_CLUSTER),
+            present: level(PRESENCE_ENTRIES),
             subscribers: level(SUBSCRIBERS),
             input_bytes: total(INPUT_BYTES),
             output_bytes: total(OUTPUT_BYTES),
+            queue_bytes: level(QUEUE_BYTES),
+            frames_encoded: total(FRAMES_ENCODED),
+            frames_shared: total(FRAMES_SHARED),
             changes: total(CHANGES_DISPATCH),
             groups: spread(CHANGES_GROUPS),
+            lag_bytes: level(LAG_BYTES),
+            lag_seconds: level(LAG_SECONDS),
             broadcast_bytes: bytes_of("broadcast"),
             presence_bytes: bytes_of("presence"),
+            deciding: spread(CHANGES_DECIDING),
             read_check: spread(READ_CHECK),
             write_check: spread(WRITE_CHECK),
-            database_latency: spread(DATABASE_LATENCY),
+            replay: spread(REPLAY),
+            since_commit: spread(SINCE_COMMIT),
+            since_insert: spread(SINCE_INSERT),
+            broker: BrokerNumbers {
+                published: total(CLUSTER_PUBLISHED),
+                received: total(CLUSTER_RECEIVED),
+                dropped: total(CLUSTER_DROPPED),
+            },
             project,
         }
     }
@@ -138,11 +144,45 @@ impl Numbers {
         counter!(CHANGES_SKIP, "project" => project, "reason" => reason).increment(changes as u64);
     }
 
+    /// So many messages were not sent to a client before its socket ended.
+    pub(crate) fn dropped(&self, reason: &'static str, messages: usize) {
+        if messages > 0 {
+            let project = self.project.clone();
+            counter!(QUEUE_DROPPED, "project" => project, "reason" => reason)
+                .increment(messages as u64);
+        }
+    }
+
+    /// Something was said to so many, for whom so many frames were made.
+    pub(crate) fn said(&self, told: usize, encoded: usize) {
+        self.frames_encoded.increment(encoded as u64);
+        if told > encoded {
+            self.frames_shared.increment((told - encoded) as u64);
+        }
+    }
+
     /// A message of the database is delivered.
-    pub(crate) fn told_from_database(&self, committed_at: OffsetDateTime) {
-        let late = OffsetDateTime::now_utc() - committed_at;
-        self.database_latency
-            .record(late.as_seconds_f64().max(0.0) * 1e3);
+    pub(crate) fn told_from_database(
+        &self,
+        committed_at: OffsetDateTime,
+        inserted_at: Option<OffsetDateTime>,
+    ) {
+        let now = OffsetDateTime::now_utc();
+        let since = |then: OffsetDateTime| (now - then).as_seconds_f64().max(0.0) * 1e3;
+        self.since_commit.record(since(committed_at));
+        if let Some(inserted_at) = inserted_at {
+            self.since_insert.record(since(inserted_at));
+        }
+    }
+
+    /// Measures how long a batch of row changes takes.
+    pub(crate) async fn deciding<T>(&self, work: impl Future<Output = T>) -> T {
+        timed(&self.deciding, work).await
+    }
+
+    /// The same of looking for messages that are to be replayed.
+    pub(crate) async fn replaying<T>(&self, looking: impl Future<Output = T>) -> T {
+        timed(&self.replay, looking).await
     }
 
     /// Measures a question about what may be heard.

@@ -1,0 +1,270 @@
+//! What operators read about a project (§12).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{ANN, NatsServer, Socket, TestRealtime, token_of};
+
+const NOTES: &str = "create table public.notes (id int primary key, owner text);
+    alter table public.notes enable row level security;
+    create policy own on public.notes for select
+        using (owner = current_setting('request.jwt.claims')::json ->> 'sub');
+    grant select on public.notes to authenticated";
+
+fn notes() -> Value {
+    json!([{"event": "*", "schema": "public", "table": "notes"}])
+}
+
+fn track(reference: &str, n: u64) -> Value {
+    let payload = json!({"type": "presence", "event": "track", "payload": {"n": n}});
+    json!(["1", reference, "realtime:r", "presence", payload])
+}
+
+#[tokio::test]
+async fn sockets_count_while_they_have_a_channel() {
+    let realtime = TestRealtime::start().await;
+    let (mut one, _without) = (realtime.socket().await, realtime.socket().await);
+    one.enter("1", "realtime:a").await;
+    one.enter("2", "realtime:b").await;
+    assert_eq!(realtime.number("realtime_connections_connected"), 1.0);
+    assert_eq!(
+        realtime.number("realtime_connections_connected_cluster"),
+        1.0
+    );
+
+    drop(one);
+
+    realtime
+        .until_number("realtime_connections_connected", |number| number == 0.0)
+        .await;
+    realtime
+        .until_number("realtime_connections_connected_cluster", |number| {
+            number == 0.0
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_frame_for_many_is_made_once() {
+    let realtime = TestRealtime::start().await;
+    let mut sockets = Vec::new();
+    for _ in 0..5 {
+        let mut socket = realtime.socket().await;
+        socket.enter("1", "realtime:r").await;
+        sockets.push(socket);
+    }
+
+    sockets[0]
+        .send(json!(["1", "2", "realtime:r", "broadcast", {}]))
+        .await;
+
+    for socket in &mut sockets[1..] {
+        assert_eq!(socket.next().await[3], "broadcast");
+    }
+    assert_eq!(realtime.number("realtime_frames_encoded"), 1.0);
+    assert_eq!(realtime.number("realtime_frames_shared"), 3.0);
+    assert_eq!(realtime.number("realtime_channel_events"), 5.0);
+}
+
+#[tokio::test]
+async fn whoever_is_tracked_is_an_entry_until_they_go() {
+    let realtime = TestRealtime::start().await;
+    let (mut one, mut other) = (realtime.socket().await, realtime.socket().await);
+    one.enter("1", "realtime:r").await;
+    other.enter("1", "realtime:r").await;
+    for (socket, n) in [(&mut one, 1), (&mut other, 2)] {
+        socket.send(track("2", n)).await;
+    }
+    // An update is no new entry.
+    one.send(track("3", 3)).await;
+    while one.next().await[1] != "3" {}
+    realtime
+        .until_number("realtime_presence_entries", |number| number == 2.0)
+        .await;
+
+    one.send(json!(["1", "4", "realtime:r", "presence", {"event": "untrack"}]))
+        .await;
+    realtime
+        .until_number("realtime_presence_entries", |number| number == 1.0)
+        .await;
+    drop(other);
+    realtime
+        .until_number("realtime_presence_entries", |number| number == 0.0)
+        .await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_slow_client_is_counted_and_so_is_what_it_never_gets() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_queue_bytes", "8MiB")]).await;
+    let (mut slow, mut speaker) = (realtime.socket().await, realtime.socket().await);
+    slow.enter("1", "realtime:r").await;
+    speaker.enter("1", "realtime:r").await;
+    let payload = json!({"event": "e", "payload": "x".repeat(100_000)});
+
+    // More than all buffers of the system take, and less than the queue does.
+    let name = "realtime_outbound_queue_bytes";
+    while realtime.number(name) < 100_000.0 {
+        speaker
+            .send(json!(["1", "2", "realtime:r", "broadcast", payload]))
+            .await;
+        speaker.is_silent().await;
+    }
+    assert_eq!(realtime.number("realtime_sockets_closed"), 0.0);
+    for _ in 0..100 {
+        speaker
+            .send(json!(["1", "2", "realtime:r", "broadcast", payload]))
+            .await;
+    }
+
+    let dropped = || realtime.number_with("realtime_outbound_dropped", "reason=\"queue_bytes\"");
+    while dropped() < 50.0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    realtime.until_number(name, |number| number == 0.0).await;
+}
+
+#[tokio::test]
+async fn groups_are_counted_per_change_and_so_is_the_time_of_a_batch() {
+    let realtime = TestRealtime::start().await;
+    realtime.publish("public.notes", NOTES).await;
+    let mut sockets = Vec::new();
+    // Three sockets of two people, whom the policy tells apart.
+    for sub in [ANN, ANN, "00000000-0000-0000-0000-00000000000b"] {
+        let mut socket = realtime.socket().await;
+        let token = token_of(sub);
+        socket
+            .subscribe_as("1", "realtime:r", notes(), Some(&token))
+            .await;
+        sockets.push(socket);
+    }
+
+    realtime
+        .execute(&format!(
+            "insert into notes values (1, '{ANN}'), (2, '{ANN}')"
+        ))
+        .await;
+
+    for id in [1, 2] {
+        assert_eq!(sockets[0].record().await["id"], id);
+        assert_eq!(sockets[1].record().await["id"], id);
+    }
+    sockets[2].is_silent().await;
+    assert_eq!(realtime.number("realtime_changes_groups_count"), 2.0);
+    assert_eq!(realtime.number("realtime_changes_groups_sum"), 4.0);
+    assert!(realtime.number("realtime_replication_poller_query_duration_count") >= 1.0);
+    assert!(realtime.number("realtime_replication_poller_query_duration_sum") > 0.0);
+    assert_eq!(
+        realtime.number("realtime_replication_poller_changes_dispatch"),
+        2.0
+    );
+    // The sockets of one person are told the same.
+    assert_eq!(realtime.number("realtime_frames_encoded"), 2.0);
+    assert_eq!(realtime.number("realtime_frames_shared"), 2.0);
+}
+
+#[tokio::test]
+async fn being_behind_the_database_shows_in_bytes_and_in_seconds() {
+    let realtime = TestRealtime::start().await;
+    let gated = "create table public.notes (id int primary key);
+        grant select on public.notes to authenticated;
+        create function public.gate() returns bool language plpgsql as
+            'begin perform pg_advisory_xact_lock_shared(7); return true; end';
+        alter table public.notes enable row level security;
+        create policy gated on public.notes for select using (public.gate())";
+    realtime.publish("public.notes", gated).await;
+    let mut socket = realtime.socket().await;
+    let token = token_of(ANN);
+    socket
+        .subscribe_as("1", "realtime:r", notes(), Some(&token))
+        .await;
+
+    let keeper = realtime.session().await;
+    keeper
+        .batch_execute("select pg_advisory_lock(7)")
+        .await
+        .expect("shut");
+    realtime.execute("insert into notes values (1)").await;
+    realtime
+        .until_number("realtime_replication_lag_seconds", |number| number > 1.0)
+        .await;
+    assert!(realtime.number("realtime_replication_lag_bytes") > 0.0);
+    drop(keeper);
+
+    assert_eq!(socket.record().await["id"], 1);
+    realtime
+        .until_number("realtime_replication_lag_seconds", |number| number == 0.0)
+        .await;
+}
+
+#[tokio::test]
+async fn messages_of_the_database_and_their_replay_are_timed() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .execute("create policy hear on realtime.messages for select to authenticated using (true)")
+        .await;
+    let mut socket = realtime.socket().await;
+    let join = async |socket: &mut Socket, reference: &str, broadcast: Value| {
+        let config = json!({"private": true, "broadcast": broadcast});
+        let payload = json!({"config": config, "access_token": token_of(ANN)});
+        let answer = socket.join(reference, "realtime:r", payload).await;
+        assert_eq!(answer["status"], "ok", "{answer}");
+    };
+    join(&mut socket, "1", json!({"replication_ready": true})).await;
+    assert_eq!(socket.next().await[4]["status"], "ok");
+
+    // Inserted half a second before it is committed.
+    realtime
+        .execute("begin; select realtime.send('{}', 'e', 'r'); select pg_sleep(0.5); commit")
+        .await;
+
+    socket.message().await;
+    let latency = |since: &str| {
+        let name = format!("realtime_tenants_broadcast_from_database_latency_{since}");
+        (
+            realtime.number(&format!("{name}_count")),
+            realtime.number(&format!("{name}_sum")),
+        )
+    };
+    let ((commits, since_commit), (inserts, since_insert)) =
+        (latency("committed_at"), latency("inserted_at"));
+    assert_eq!((commits, inserts), (1.0, 1.0));
+    assert!(
+        since_insert >= since_commit + 400.0,
+        "{since_insert} and {since_commit}"
+    );
+
+    assert_eq!(realtime.number("realtime_tenants_replay_count"), 0.0);
+    join(&mut socket, "2", json!({"replay": {"since": 0}})).await;
+    assert_eq!(realtime.number("realtime_tenants_replay_count"), 1.0);
+    assert!(realtime.number("realtime_tenants_replay_sum") > 0.0);
+}
+
+#[tokio::test]
+async fn what_nodes_tell_each_other_is_counted_by_project() {
+    let nats = NatsServer::start();
+    let one = TestRealtime::node(&nats).await;
+    let other = one.another(&nats).await;
+    let (mut ann, mut bob) = (one.socket().await, other.socket().await);
+    ann.enter("1", "realtime:r").await;
+    bob.enter("1", "realtime:r").await;
+    let (published, received) = ("realtime_cluster_published", "realtime_cluster_received");
+    let before = (one.number(published), one.number(received));
+
+    for _ in 0..20 {
+        ann.send(json!(["1", "2", "realtime:r", "broadcast", {}]))
+            .await;
+    }
+    for _ in 0..20 {
+        assert_eq!(bob.next().await[3], "broadcast");
+    }
+
+    assert!(one.number(published) >= before.0 + 20.0);
+    assert!(one.number(received) >= before.1 + 20.0);
+    // Taken once and delivered once, each.
+    one.until_number("realtime_channel_events", |number| number == 40.0)
+        .await;
+    // Elsewhere nobody said anything.
+    let stranger = TestRealtime::start().await;
+    assert_eq!(stranger.number(published), 0.0);
+}

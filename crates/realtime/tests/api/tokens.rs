@@ -1,0 +1,150 @@
+//! Tokens that joins and channels bring (§5.2, §8, §8.1), beyond those of the published client.
+
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+
+use crate::support::{ANN, TestRealtime, now, sign, token_of};
+
+const BOB: &str = "00000000-0000-0000-0000-00000000000b";
+
+/// Of a key that the project does not have.
+fn signed_elsewhere(header: Value) -> String {
+    let part = |value: Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
+    let claims = json!({"role": "authenticated", "exp": now() + 60});
+    format!("{}.{}.c2ln", part(header), part(claims))
+}
+
+#[tokio::test]
+async fn joins_with_bad_tokens_are_refused_by_name() {
+    let realtime = TestRealtime::start().await;
+    let mut socket = realtime.socket().await;
+    let claims = "InvalidJWTToken: Fields `role` and `exp` are required in JWT";
+    let no_key = "JwtSignerError: Failed to generate JWT signer for key ID (kid) \"k1\", check your \
+        JWT secret or JWKS configuration";
+    let malformed = "MalformedJWT: The token provided is not a valid JWT";
+    let forged = "JwtSignatureError: Failed to validate JWT signature";
+    let cases = [
+        (String::new(), malformed),
+        (sign(&json!({"role": "authenticated"})), claims),
+        (sign(&json!({"exp": now() + 60})), claims),
+        (signed_elsewhere(json!({"alg": "HS256"})), forged),
+        (
+            signed_elsewhere(json!({"alg": "RS256", "kid": "k1"})),
+            no_key,
+        ),
+    ];
+    for (place, (token, expected)) in cases.iter().enumerate() {
+        let payload = json!({"config": {}, "access_token": token});
+        let answer = socket.join(&place.to_string(), "realtime:r", payload).await;
+        let refused = json!({"status": "error", "response": {"reason": expected}});
+        assert_eq!(answer, refused, "{token}");
+    }
+
+    // The older name of a token wins.
+    let payload = json!({"config": {}, "access_token": "nonsense", "user_token": token_of(ANN)});
+    assert_eq!(
+        socket.join("9", "realtime:r", payload).await["status"],
+        "ok"
+    );
+}
+
+#[tokio::test]
+async fn another_token_that_hears_less_ends_the_channel_with_the_reason() {
+    let realtime = TestRealtime::start().await;
+    let policies = format!(
+        "create policy hear on realtime.messages for select to authenticated using (
+            extension = 'broadcast' or current_setting('request.jwt.claim.sub') = '{ANN}');
+         create policy nobody on realtime.messages as restrictive for select to authenticated using (
+            current_setting('request.jwt.claim.sub') in ('{ANN}', '{BOB}'))"
+    );
+    realtime.execute(&policies).await;
+    let config = json!({"private": true, "presence": {"enabled": true}});
+    let nobody = "00000000-0000-0000-0000-00000000000c";
+    let cases = [
+        (
+            BOB,
+            "You no longer have permission to read from this Channel topic: r",
+        ),
+        (
+            nobody,
+            "You do not have permissions to read from this Channel topic: r",
+        ),
+    ];
+    for (sub, expected) in cases {
+        let mut socket = realtime.socket().await;
+        let payload = json!({"config": config, "access_token": token_of(ANN)});
+        assert_eq!(
+            socket.join("1", "realtime:r", payload).await["status"],
+            "ok"
+        );
+        assert_eq!(socket.next().await[3], "presence_state");
+
+        let payload = json!({"access_token": token_of(sub)});
+        socket
+            .send(json!(["1", "2", "realtime:r", "access_token", payload]))
+            .await;
+
+        let said = socket.next().await;
+        let system =
+            json!({"extension": "system", "status": "error", "message": expected, "channel": "r"});
+        assert_eq!(said, json!(["1", null, "realtime:r", "system", system]));
+        assert_eq!(
+            socket.next().await,
+            json!(["1", "1", "realtime:r", "phx_close", {}])
+        );
+    }
+}
+
+#[tokio::test]
+async fn another_token_that_hears_more_does_so_at_once() {
+    let realtime = TestRealtime::start().await;
+    let policy = format!(
+        "create policy hear on realtime.messages for select to authenticated using (
+            extension = 'presence' or current_setting('request.jwt.claim.sub') = '{ANN}');
+         create policy speak on realtime.messages for insert to authenticated with check (true)"
+    );
+    realtime.execute(&policy).await;
+    let (mut bob, mut ann) = (realtime.socket().await, realtime.socket().await);
+    for (socket, sub) in [(&mut bob, BOB), (&mut ann, ANN)] {
+        let config =
+            json!({"private": true, "presence": {"enabled": true}, "broadcast": {"ack": true}});
+        let payload = json!({"config": config, "access_token": token_of(sub)});
+        assert_eq!(
+            socket.join("1", "realtime:r", payload).await["status"],
+            "ok"
+        );
+        assert_eq!(socket.next().await[3], "presence_state");
+    }
+    let say = json!(["1", "2", "realtime:r", "broadcast", {"event": "e"}]);
+    ann.send(say.clone()).await;
+    assert_eq!(ann.next().await[4]["status"], "ok");
+    bob.is_silent().await;
+
+    let payload = json!({"access_token": token_of(ANN)});
+    bob.send(json!(["1", "3", "realtime:r", "access_token", payload]))
+        .await;
+    // Its own channel's frames wait until the policies have answered.
+    bob.send(json!(["1", "4", "realtime:r", "presence", {}]))
+        .await;
+    assert_eq!(bob.next().await[1], "4");
+    ann.send(say).await;
+    assert_eq!(bob.next().await[3], "broadcast");
+}
+
+#[tokio::test]
+async fn a_public_channel_takes_another_token_without_a_word_and_closes_for_a_bad_one() {
+    let realtime = TestRealtime::start().await;
+    let mut socket = realtime.socket().await;
+    socket.enter("1", "realtime:r").await;
+    let show =
+        |token: &str| json!(["1", "2", "realtime:r", "access_token", {"access_token": token}]);
+
+    socket.send(show(&token_of(ANN))).await;
+    socket.send(show(&token_of(ANN))).await;
+    socket.is_silent().await;
+
+    socket.send(show(&sign(&json!({"exp": now() + 60})))).await;
+    let message = &socket.next().await[4]["message"];
+    assert_eq!(message, "Fields `role` and `exp` are required in JWT");
+    assert_eq!(socket.next().await[3], "phx_close");
+}
