@@ -24,6 +24,8 @@ pub struct FunctionsConfig {
     pub(crate) max_body_bytes: u64,
     /// Private networks that functions may reach.
     pub(crate) reachable: Vec<Network>,
+    /// Ports that functions may not connect to, wherever they are.
+    pub(crate) refused_ports: Vec<u16>,
     /// Variables that all functions of the project receive.
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) limits: Limits,
@@ -59,6 +61,7 @@ impl FromSettings for FunctionsConfig {
         let max_workers = settings.opt_integer(&own("max_workers"));
         let max_workers = max_workers.and_then(|most| usize::try_from(most).ok());
         let networks = settings.list(&own("reachable_networks")).iter();
+        let ports = settings.list(&own("refused_ports")).iter();
         Self {
             is_enabled: settings.bool("edge_runtime.enabled"),
             is_oneshot: settings.text("edge_runtime.policy") == "oneshot",
@@ -68,6 +71,7 @@ impl FromSettings for FunctionsConfig {
             max_body_bytes: settings.bytes(&own("max_body")),
             // The settings have checked their form.
             reachable: networks.filter_map(|text| text.parse().ok()).collect(),
+            refused_ports: ports.filter_map(|text| text.parse().ok()).collect(),
             secrets: settings.secrets("edge_runtime.secrets").clone(),
             limits: Limits {
                 boot: duration("boot_timeout"),

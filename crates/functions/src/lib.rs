@@ -12,6 +12,7 @@ mod deno;
 mod error;
 mod invoke;
 mod network;
+mod numbers;
 mod pool;
 mod record;
 mod routes;
@@ -21,5 +22,6 @@ mod worker;
 
 pub use config::FunctionsConfig;
 pub use deno::Deno;
+pub use numbers::describe_metrics;
 pub use routes::routes;
 pub use service::{FunctionsParts, FunctionsService};

@@ -32,6 +32,19 @@ pub(crate) struct Network {
     bits: u128,
     length: u8,
     is_v4: bool,
+    /// The one port of it that is meant, if not all.
+    port: Option<u16>,
+}
+
+/// These ports of every address. The runtime resolves a name and refuses it if it may not reach one
+/// of its addresses, so that a name is out of reach unless it has addresses of IPv6 alone.
+pub(crate) fn ports_everywhere(ports: &[u16]) -> impl Iterator<Item = Network> {
+    ports.iter().map(|port| Network {
+        bits: 0,
+        length: 0,
+        is_v4: true,
+        port: Some(*port),
+    })
 }
 
 /// Everything private but for what is reachable.
@@ -55,11 +68,15 @@ impl Network {
 
     /// As the runtime's command line takes it.
     pub(crate) fn for_runtime(&self) -> Option<String> {
-        match (self.is_v4, self.length) {
-            (true, _) => Some(self.to_string()),
-            (false, 128) => Some(format!("[{self}]")),
-            (false, _) => None,
-        }
+        let host = match (self.is_v4, self.length) {
+            (true, _) => self.to_string(),
+            (false, 128) => format!("[{self}]"),
+            (false, _) => return None,
+        };
+        Some(match self.port {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        })
     }
 
     /// The parts of this one that lie outside of the other.
@@ -93,11 +110,13 @@ impl From<IpAddr> for Network {
                 bits: u128::from(u32::from(address)) << 96,
                 length: 32,
                 is_v4: true,
+                port: None,
             },
             IpAddr::V6(address) => Self {
                 bits: u128::from(address),
                 length: 128,
                 is_v4: false,
+                port: None,
             },
         }
     }
@@ -195,6 +214,15 @@ mod tests {
         assert_eq!(taken.len(), PRIVATE.len());
         assert!(taken.contains(&"10.0.0.0/8".to_owned()));
         assert!(taken.contains(&"[::1]".to_owned()));
+    }
+
+    #[test]
+    fn a_port_is_refused_wherever_it_is() {
+        let taken: Vec<_> = ports_everywhere(&[25, 587])
+            .filter_map(|network| network.for_runtime())
+            .collect();
+
+        assert_eq!(taken, ["0.0.0.0/0:25", "0.0.0.0/0:587"]);
     }
 
     #[test]

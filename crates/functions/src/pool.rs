@@ -58,6 +58,8 @@ struct State {
     starts: u64,
     failed: Option<(u64, FunctionError)>,
     deaths: u32,
+    /// Whether somebody crashed or broke a limit whose place nobody has taken yet.
+    has_lost: bool,
     closed_until: Option<Instant>,
 }
 
@@ -86,6 +88,7 @@ impl Pool {
                 starts: 0,
                 failed: None,
                 deaths: 0,
+                has_lost: false,
                 closed_until: None,
             }),
             changed: Arc::default(),
@@ -116,6 +119,9 @@ impl Pool {
                 Admission::Failed(error) => return Err(error),
                 // A start is limited in time by itself.
                 Admission::Wait(Some(start)) => {
+                    if awaited.is_none() {
+                        wanted.function.numbers.cold_start();
+                    }
                     awaited = Some(start);
                     changed.await;
                 }
@@ -239,6 +245,9 @@ impl Pool {
         }
         state.starting += 1;
         state.starts += 1;
+        if std::mem::take(&mut state.has_lost) {
+            state.generation.function.numbers.restarted();
+        }
         let (pool, starter, generation) = (self.clone(), starter.clone(), state.generation.clone());
         let tasks = starter.service.tasks();
         tasks.spawn(async move {
@@ -278,6 +287,7 @@ impl Pool {
             let ending = worker.ended().await;
             let mut state = pool.state();
             state.workers.retain(|known| !Arc::ptr_eq(known, &worker));
+            state.has_lost |= ending != Ending::Left;
             match ending {
                 Ending::Crashed { after } if after < YOUNG => state.note_death(),
                 _ => state.deaths = 0,
@@ -316,6 +326,7 @@ impl State {
         self.generation = generation;
         self.failed = None;
         self.deaths = 0;
+        self.has_lost = false;
         self.closed_until = None;
     }
 

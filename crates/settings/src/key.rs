@@ -242,6 +242,14 @@ pub(crate) const fn networks(
     key(path, Kind::Networks, Fallback::List(default), meaning)
 }
 
+pub(crate) const fn ports(
+    path: &'static str,
+    default: &'static [&'static str],
+    meaning: &'static str,
+) -> Key {
+    key(path, Kind::Ports, Fallback::List(default), meaning)
+}
+
 pub(crate) const fn names(path: &'static str, meaning: &'static str) -> Key {
     key(path, Kind::Names, Fallback::EmptyTable, meaning)
 }

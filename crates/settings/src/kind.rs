@@ -46,6 +46,8 @@ pub enum Kind {
     List,
     /// A list of IP addresses and ranges.
     Networks,
+    /// A list of ports.
+    Ports,
     /// A table of which only the names of its members matter.
     Names,
     /// A table of texts.
@@ -81,6 +83,7 @@ impl Kind {
             }
             Self::List => "a list of texts".to_owned(),
             Self::Networks => "a list of addresses or ranges such as 10.0.0.0/8".to_owned(),
+            Self::Ports => "a list of ports such as 25".to_owned(),
             Self::Names => "a table of empty tables".to_owned(),
             Self::Table => "a table of texts".to_owned(),
             Self::SecretTable => "a table of texts (secret)".to_owned(),
@@ -110,6 +113,7 @@ impl Kind {
             }
             (Body::Text(text), _) => self.read_text(text),
             (Body::List(items), Self::List | Self::Networks) => self.read_list(texts(items)?),
+            (Body::List(items), Self::Ports) => self.read_list(numbers(items)?),
             (Body::List(items), Self::Records(names)) => items
                 .iter()
                 .map(|item| {
@@ -150,7 +154,7 @@ impl Kind {
             Self::Duration => duration::parse(text).map(Value::Duration),
             Self::Bytes => byte_size::parse(text).map(Value::Bytes),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
-            Self::List | Self::Networks => self.read_list(split_list(text)),
+            Self::List | Self::Networks | Self::Ports => self.read_list(split_list(text)),
             Self::Names => Some(Value::List(split_list(text))),
             Self::Table | Self::SecretTable => self.read(&read_table_text(text)?),
             Self::Records(_) => {
@@ -172,8 +176,12 @@ impl Kind {
     }
 
     fn read_list(&self, items: Vec<String>) -> Option<Value> {
-        let fits = *self != Self::Networks || items.iter().all(|item| network::is_network(item));
-        fits.then_some(Value::List(items))
+        let fits = |item: &String| match self {
+            Self::Networks => network::is_network(item),
+            Self::Ports => item.parse().is_ok_and(|port: u16| port > 0),
+            _ => true,
+        };
+        items.iter().all(fits).then_some(Value::List(items))
     }
 }
 
@@ -229,6 +237,15 @@ fn texts(items: &[Node]) -> Option<Vec<String>> {
         .iter()
         .map(|item| item.as_text().map(str::to_owned))
         .collect()
+}
+
+/// Numbers as texts, also where they were written as such.
+fn numbers(items: &[Node]) -> Option<Vec<String>> {
+    let text = |item: &Node| match &item.body {
+        Body::Integer(number) => Some(number.to_string()),
+        _ => item.as_text().map(str::to_owned),
+    };
+    items.iter().map(text).collect()
 }
 
 fn text_entries(entries: &BTreeMap<String, Node>) -> Option<BTreeMap<String, String>> {
@@ -314,6 +331,20 @@ mod tests {
         );
         check(Kind::List, "", Some(Value::List(vec![])));
         check(Kind::Networks, "10.0.0.0/8,nonsense", None);
+        check(Kind::Ports, "25,0", None);
+        check(Kind::Ports, "25,smtp", None);
+    }
+
+    #[test]
+    fn ports_are_numbers_wherever_they_are_written() {
+        let expected = Some(Value::List(vec!["25".to_owned(), "587".to_owned()]));
+        let items = |bodies: [Body; 2]| written(Body::List(bodies.map(written).into()));
+
+        assert_eq!(Kind::Ports.read(&Node::untyped("25, 587")), expected);
+        let numbers = items([Body::Integer(25), Body::Integer(587)]);
+        assert_eq!(Kind::Ports.read(&numbers), expected);
+        let too_large = items([Body::Integer(25), Body::Integer(65_536)]);
+        assert_eq!(Kind::Ports.read(&too_large), None);
     }
 
     #[test]

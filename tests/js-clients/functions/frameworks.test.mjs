@@ -12,7 +12,52 @@ const app = express();
 app.use(express.json());
 app.get("/express/:id", (req, res) => res.json({ id: req.params.id }));
 app.post("/express", (req, res) => res.status(201).json(req.body));
-app.listen(3000);
+// Many an example says so as soon as it listens.
+const listener = app.listen(3000, () => console.log("listening on port " + listener.address().port));
+`;
+
+const fastify = `
+import Fastify from "npm:fastify@5.6.1";
+const app = Fastify();
+app.get("/fastify/:id", async (req) => ({ id: (req.params as { id: string }).id }));
+app.post("/fastify", async (req, reply) => reply.code(201).send(req.body));
+app.listen({ port: 3000 });
+`;
+
+const koa = `
+import Koa from "npm:koa@3.0.1";
+new Koa().use((ctx) => { ctx.body = { path: ctx.path }; }).listen(3000);
+`;
+
+const oak = `
+import { Application, Router } from "npm:@oakserver/oak@14.1.0";
+const router = new Router();
+router.get("/oak/:id", (ctx) => { ctx.response.body = { id: ctx.params.id, url: ctx.request.url.href }; });
+router.post("/oak", async (ctx) => {
+  ctx.response.status = 201;
+  ctx.response.body = await ctx.request.body.json();
+});
+const app = new Application();
+app.use(router.routes());
+app.use(router.allowedMethods());
+app.listen({ port: 8000 });
+`;
+
+const honoOnNode = `
+import { serve } from "npm:@hono/node-server@1.19.5";
+import { Hono } from "npm:hono@4.10.0";
+const app = new Hono().basePath("/hono-on-node");
+app.get("/:id", (c) => c.json({ id: c.req.param("id") }));
+serve({ fetch: app.fetch, port: 3000 });
+`;
+
+const sockets = `
+import { createServer } from "node:http";
+import { WebSocketServer } from "npm:ws@8.18.3";
+const server = createServer((req, res) => res.end("no socket at " + req.url));
+const sockets = new WebSocketServer({ server });
+sockets.on("connection", (socket, req) => socket.on("message", (data) => socket.send(req.url + " heard " + data)));
+server.listen(3000);
 `;
 
 const hono = `
@@ -35,6 +80,18 @@ import { v4 } from "uuid";
 Deno.serve(() => new Response(String(v4().length)));
 `;
 
+const outward = `
+Deno.serve(async () => {
+  const socket = new WebSocket(Deno.env.get("SUPABASE_URL")!.replace("http", "ws") + "/functions/v1/sockets/inner");
+  const heard = new Promise<string>((resolve, reject) => {
+    socket.onopen = () => socket.send("from inside");
+    socket.onmessage = (event) => resolve(event.data);
+    socket.onerror = () => reject(new Error("the socket broke"));
+  });
+  return new Response(await heard);
+});
+`;
+
 let plinth;
 before(async () => {
   plinth = await startFunctions(
@@ -42,12 +99,18 @@ before(async () => {
       express,
       hono,
       "hono/deno.json": '{ "imports": { "hono": "npm:hono@4.10.0" } }',
+      fastify,
+      koa,
+      oak,
+      "hono-on-node": honoOnNode,
+      sockets,
+      outward,
       database,
       packaged,
       "packaged/package.json": '{ "dependencies": { "uuid": "11.1.0" } }',
       upload: "Deno.serve(async (req) => new Response(String((await req.arrayBuffer()).byteLength)));",
     },
-    { "plinth.functions.max_body": "1MiB" },
+    { "plinth.functions.max_body": "1MiB", "functions.sockets.verify_jwt": false },
   );
 });
 after(() => plinth?.stop());
@@ -108,6 +171,50 @@ test("hono serves below its function's name, and streams", async () => {
   const url = `${plinth.apiUrl}/hono/tasks/7`;
   assert.deepEqual(await (await call("hono/tasks/7")).json(), { id: "7", url });
   assert.equal(await (await call("hono/stream")).text(), "ab");
+});
+
+for (const name of ["oak", "fastify"]) {
+  test(`${name} serves below its function's name, and reads what it is sent`, async () => {
+    const client = plinth.connect();
+
+    const got = await client.functions.invoke(`${name}/7`, { method: "GET" });
+    const posted = await client.functions.invoke(name, { body: { a: 1 } });
+
+    assert.deepEqual([got.error, got.data.id], [null, "7"]);
+    assert.deepEqual([posted.error, posted.data], [null, { a: 1 }]);
+    assert.equal(posted.response.status, 201);
+  });
+}
+
+test("oak knows the address that it was called by", async () => {
+  assert.equal((await (await call("oak/7")).json()).url, `${plinth.apiUrl}/oak/7`);
+});
+
+test("koa and hono serve as they do on Node", async () => {
+  const client = plinth.connect();
+
+  const koa = await client.functions.invoke("koa/a", { method: "GET" });
+  const hono = await client.functions.invoke("hono-on-node/7", { method: "GET" });
+
+  assert.deepEqual([koa.error, koa.data], [null, { path: "/koa/a" }]);
+  assert.deepEqual([hono.error, hono.data], [null, { id: "7" }]);
+});
+
+test("a server of npm:ws talks, beside one that answers", async () => {
+  assert.equal(await (await call("sockets/x")).text(), "no socket at /sockets/x");
+  const socket = new WebSocket(`${plinth.apiUrl.replace("http", "ws")}/functions/v1/sockets/chat?who=ann`);
+  const heard = new Promise((resolve, reject) => {
+    socket.onopen = () => socket.send("hello");
+    socket.onmessage = (event) => resolve(event.data);
+    socket.onerror = () => reject(new Error("the socket broke"));
+  });
+
+  assert.equal(await heard, "/sockets/chat?who=ann heard hello");
+  socket.close();
+});
+
+test("a function opens sockets itself", async () => {
+  assert.equal(await (await call("outward")).text(), "/sockets/inner heard from inside");
 });
 
 test("a function reaches its database", async () => {

@@ -59,10 +59,36 @@ Deno.serve(async (req) => {
   return Response.json({ user: data.user?.email, nested: nested.data?.body, users: all?.users?.length, error });
 });`;
 
+const ticker = `
+let next = Promise.withResolvers<void>();
+const words = "many words of one kind ".repeat(200);
+Deno.serve((req) => {
+  if (req.method === "POST") {
+    next.resolve();
+    next = Promise.withResolvers();
+    return new Response();
+  }
+  if (req.url.endsWith("/packed")) {
+    const packed = new Blob([words]).stream().pipeThrough(new CompressionStream("gzip"));
+    return new Response(packed, { headers: { "content-encoding": "gzip", "content-type": "text/plain" } });
+  }
+  const encoder = new TextEncoder();
+  const events = new ReadableStream({
+    async start(controller) {
+      for (let number = 0; number < 3; number++) {
+        controller.enqueue(encoder.encode("data: " + number + "\\n\\n"));
+        await next.promise;
+      }
+      controller.close();
+    },
+  });
+  return new Response(events, { headers: { "content-type": "text/event-stream" } });
+});`;
+
 let plinth;
 before(async () => {
   plinth = await startFunctions(
-    { echo, answers, back, open: answers, "_shared/cors.ts": cors },
+    { echo, answers, back, ticker, open: answers, "_shared/cors.ts": cors },
     { "functions.open.verify_jwt": false },
   );
 });
@@ -129,6 +155,33 @@ test("answers are read by their type", async () => {
   assert.equal(await (await read("events")).text(), "data: 1\n\n");
   assert.equal(await read("html"), "<p>hi</p>");
   assert.equal(await read("plain"), "plain");
+});
+
+test("events arrive while they are made, whatever the client could unpack", async () => {
+  const client = plinth.connect();
+
+  const { data: answer } = await client.functions.invoke("ticker", {
+    method: "GET",
+    headers: { "accept-encoding": "gzip, br" },
+  });
+
+  assert.equal(answer.headers.get("content-encoding"), null);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let number = 0; number < 3; number++) {
+    // The next one is only made once this one has arrived.
+    assert.equal((await reader.read()).value, `data: ${number}\n\n`);
+    await client.functions.invoke("ticker");
+  }
+  assert.equal((await reader.read()).done, true);
+});
+
+test("what a function has packed itself is not packed again", async () => {
+  const headers = { apikey: plinth.keys.publishable, "accept-encoding": "gzip, br" };
+
+  const answer = await fetch(`${plinth.apiUrl}/functions/v1/ticker/packed`, { headers });
+
+  assert.equal(answer.headers.get("content-encoding"), "gzip");
+  assert.match(await answer.text(), /^(many words of one kind ){200}$/);
 });
 
 test("an error of the function is one of HTTP, with its answer", async () => {

@@ -16,7 +16,7 @@ use super::{
     folder::{Functions, deno_dir},
     is_name,
 };
-use crate::deno::Account;
+use crate::{deno::Account, numbers::Numbers};
 
 /// The active versions, as they were when somebody last said that they changed.
 #[derive(Debug, Clone, Default)]
@@ -66,6 +66,7 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         code,
         variables: Vec::new(),
         is_prepared: tokio::sync::Mutex::new(false),
+        numbers: Numbers::of(project, &deployed.slug),
         origin: Origin::Deployed(Arc::new(deployed)),
     }
 }

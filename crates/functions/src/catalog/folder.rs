@@ -15,7 +15,7 @@ use super::{
     Code, Function, Origin, is_name,
     scan::{Looks, scan},
 };
-use crate::deno::Account;
+use crate::{deno::Account, numbers::Numbers};
 
 /// Functions by name.
 pub(crate) type Functions = Arc<BTreeMap<String, Arc<Function>>>;
@@ -243,6 +243,7 @@ impl Found {
             verify_jwt: self.verify_jwt,
             variables: shared.iter().cloned().chain(self.variables).collect(),
             is_prepared: tokio::sync::Mutex::new(false),
+            numbers: Numbers::of(place.project.reference(), &slug),
             slug,
         }
     }

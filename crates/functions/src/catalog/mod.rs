@@ -15,6 +15,8 @@ pub(crate) use deployed::{Deployed, clear_others, code as deployed_code, unpack}
 pub(crate) use environment::{Surroundings, environment};
 pub(crate) use folder::{FolderFunctions, Place};
 
+use crate::numbers::Numbers;
+
 /// A function that can be called.
 #[derive(Debug)]
 pub(crate) struct Function {
@@ -26,6 +28,7 @@ pub(crate) struct Function {
     pub(crate) variables: Vec<(String, String)>,
     /// Whether its code has been made ready.
     pub(crate) is_prepared: tokio::sync::Mutex<bool>,
+    pub(crate) numbers: Numbers,
 }
 
 /// Where a function comes from.

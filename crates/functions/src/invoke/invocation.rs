@@ -1,6 +1,6 @@
 //! The record of one call, written when its answer is through (functions contract §12).
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use axum::extract::Request;
 use http::{Method, StatusCode};
@@ -13,7 +13,7 @@ use crate::{catalog::Function, error::FunctionError, worker::Seat};
 pub(super) struct Invocation {
     logs: LogStore,
     project: String,
-    function: String,
+    function: Arc<Function>,
     version: i32,
     region: String,
     method: Method,
@@ -31,14 +31,15 @@ pub(super) struct Invocation {
 impl Invocation {
     pub(super) fn begin(
         project: &Project,
-        function: &Function,
+        function: &Arc<Function>,
         region: &str,
         request: &Request,
     ) -> Self {
+        function.numbers.call_began();
         Self {
             logs: project.logs.clone(),
             project: project.reference().to_string(),
-            function: function.slug.clone(),
+            function: function.clone(),
             version: function.version(),
             region: region.to_owned(),
             method: request.method().clone(),
@@ -92,7 +93,7 @@ impl Drop for Invocation {
         let mut record = Record::new(Source::Functions, level, message)
             .project(std::mem::take(&mut self.project))
             .field("event_type", "Invocation")
-            .field("function", self.function.as_str())
+            .field("function", self.function.slug.as_str())
             .field("version", self.version)
             .field("region", self.region.as_str())
             .field("method", method)
@@ -109,10 +110,6 @@ impl Drop for Invocation {
             record = record.field("error_code", code);
         }
         self.logs.write(record);
-        let labels = [
-            ("function", self.function.clone()),
-            ("status", status.to_string()),
-        ];
-        metrics::counter!("plinth_functions_requests_total", &labels).increment(1);
+        self.function.numbers.call_ended(status);
     }
 }

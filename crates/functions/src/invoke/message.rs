@@ -4,8 +4,8 @@ use axum::{body::Body, extract::Request};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Uri, Version,
     header::{
-        CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-        TRANSFER_ENCODING, UPGRADE,
+        CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
+        UPGRADE,
     },
 };
 
@@ -50,7 +50,8 @@ pub(super) fn outgoing(request: Request, is_upgrade: bool) -> http::Request<Body
     out
 }
 
-/// Removes what one connection says to its other end.
+/// Removes what one connection says to its other end. What a body says at its end goes with it, and so
+/// does the header that announces it.
 pub(super) fn drop_hops(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -66,7 +67,6 @@ pub(super) fn drop_hops(headers: &mut HeaderMap) {
         PROXY_AUTHENTICATE,
         PROXY_AUTHORIZATION,
         TE,
-        TRAILER,
         TRANSFER_ENCODING,
         UPGRADE,
     ];

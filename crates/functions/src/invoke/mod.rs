@@ -139,7 +139,10 @@ impl Call {
         let client = tunnel::client_side(&mut request);
         let mut request = message::outgoing(request, client.is_some());
         for _ in 0..ATTEMPTS {
-            let seat = pool.admit(&starter, &generation).await?;
+            let asked = Instant::now();
+            let admitted = pool.admit(&starter, &generation).await;
+            self.function.numbers.waited(asked.elapsed());
+            let seat = admitted?;
             // The wait for a worker is not the function's time.
             let times = Times {
                 limits: &self.config.limits,

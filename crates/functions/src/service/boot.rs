@@ -50,7 +50,11 @@ impl Starter {
     ) -> Result<Arc<Worker>, FunctionError> {
         let end = &self.service.0.end;
         let booted = end.run_until_cancelled(self.boot_to_the_end(generation, freed));
-        booted.await.unwrap_or(Err(FunctionError::NoCapacity))
+        let booted = booted.await.unwrap_or(Err(FunctionError::NoCapacity));
+        if matches!(booted, Err(FunctionError::Boot { .. })) {
+            generation.function.numbers.boot_failed();
+        }
+        booted
     }
 
     async fn boot_to_the_end(
@@ -89,9 +93,11 @@ impl Starter {
         let id = Uuid::new_v4().to_string();
         let mut reachable = config.reachable.clone();
         reachable.extend(own_addresses(&surroundings.told).await);
+        let mut denied = network::denied(&reachable);
+        denied.extend(network::ports_everywhere(&config.refused_ports));
         let launch = Launch {
             variables: environment(project, function, surroundings, config, &id),
-            denied: network::denied(&reachable),
+            denied,
             program: program.to_owned(),
             bootstrap: ground.bootstrap.clone(),
             run_dir: ground.run_dir.clone(),

@@ -190,11 +190,37 @@
   const take = () => {
     if (isTaken) return false;
     isTaken = true;
+    stopGivingAddresses();
     // Servers of node:http look for it when they begin to listen.
     setTimeout(() => Deno.env.delete("DENO_SERVE_ADDRESS"), 0);
     queueMicrotask(listenToOrders);
     return true;
   };
+
+  // A server of node:http that gets the socket knows no address, and many ask for it when they listen.
+  // Its module is not loaded for that: most functions have none.
+  const stopGivingAddresses = (() => {
+    let events;
+    for (let above = globalThis.process; above; above = Object.getPrototypeOf(above)) {
+      if (Object.hasOwn(above, "emit")) events = above;
+    }
+    if (!events) return () => {};
+    const nativeEmit = events.emit;
+    const getsockname = (told) => {
+      Object.assign(told, { address: "127.0.0.1", family: "IPv4", port: 8000 });
+      return 0;
+    };
+    const emit = function (name, ...details) {
+      if (name === "listening" && this._handle && !this._handle.getsockname) {
+        this._handle.getsockname = getsockname;
+      }
+      return nativeEmit.call(this, name, ...details);
+    };
+    events.emit = emit;
+    return () => {
+      if (events.emit === emit) events.emit = nativeEmit;
+    };
+  })();
 
   const clientOf = (request) => {
     const hostname = request.headers.get("x-forwarded-for")?.split(",")[0].trim() || "127.0.0.1";

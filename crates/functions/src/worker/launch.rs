@@ -139,7 +139,6 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
                 id,
                 &details,
             );
-            metrics::counter!("plinth_functions_boot_failures_total").increment(1);
             return Err(BootFailure::new(told));
         }
     };
@@ -154,9 +153,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         id,
         &details,
     );
-    metrics::histogram!("plinth_functions_boot_seconds").record(boot_time.as_secs_f64());
-
-    metrics::gauge!("plinth_functions_workers").increment(1.0);
+    function.numbers.worker_came(boot_time);
 
     let (orders, obeyed) = mpsc::unbounded_channel();
     let (ended, ending) = watch::channel(None);

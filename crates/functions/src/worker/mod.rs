@@ -24,6 +24,7 @@ use crate::{catalog::Function, clock};
 
 pub(crate) use launch::{Launch, start};
 pub(crate) use line::{Line, Unsent};
+pub(crate) use usage::Usage;
 
 /// The script that runs before the user's.
 pub(crate) const BOOTSTRAP: &str = include_str!("bootstrap.js");

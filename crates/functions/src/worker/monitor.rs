@@ -142,7 +142,8 @@ impl Monitor {
             return;
         };
         if let Some(usage) = usage::read(pid) {
-            watched.usage = usage;
+            let before = std::mem::replace(&mut watched.usage, usage);
+            self.worker.function.numbers.worker_uses(before, usage);
         }
         let now = Instant::now();
         let (most, grace) = (self.limits.memory_bytes, self.limits.grace);
@@ -318,8 +319,9 @@ impl Monitor {
                 "crashed"
             }
         };
-        metrics::counter!("plinth_functions_workers_ended_total", "reason" => kind).increment(1);
-        metrics::gauge!("plinth_functions_workers").decrement(1.0);
+        let reason = watched.killed_for.map_or(kind, Reason::name);
+        let numbers = &worker.function.numbers;
+        numbers.worker_ended(reason, watched.usage);
         ended.send_replace(Some(ending));
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 /// Memory and time of a processor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) resident_bytes: u64,
-    pub(super) cpu: Duration,
+pub(crate) struct Usage {
+    pub(crate) resident_bytes: u64,
+    pub(crate) cpu: Duration,
 }
 
 /// Reads it; nothing where the process has gone, or the system does not tell.

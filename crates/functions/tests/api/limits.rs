@@ -371,6 +371,33 @@ async fn a_busy_worker_gets_help() {
 }
 
 #[tokio::test]
+async fn a_function_that_calls_itself_needs_no_second_worker() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            r#"Deno.serve(async (req) => {
+            const url = new URL(req.url);
+            const left = Number(url.searchParams.get('left'));
+            if (left === 0) return new Response('the bottom');
+            url.searchParams.set('left', String(left - 1));
+            return await fetch(url, { headers: { apikey: req.headers.get('apikey')! } });
+        });"#,
+        )],
+        &[
+            ("plinth.functions.max_workers", "1"),
+            ("plinth.functions.reachable_networks", "127.0.0.1"),
+        ],
+    )
+    .await;
+
+    // More at once than a worker is comfortable with.
+    let answer = functions.fetch("hello?left=20").await;
+
+    assert_eq!(answer, (200, "the bottom".to_owned()));
+    assert_eq!(functions.worker_pids().len(), 1);
+}
+
+#[tokio::test]
 async fn all_functions_share_one_budget() {
     let code = "Deno.serve(async (req) => { if (req.url.endsWith('/slow')) await new Promise((r) => setTimeout(r, 60_000)); return new Response('fine'); });";
     let functions = TestFunctions::start(Wish {

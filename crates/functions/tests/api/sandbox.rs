@@ -185,3 +185,64 @@ async fn a_root_plinth_gives_workers_to_somebody_else() {
         false => assert_eq!(uid, rustix::process::geteuid().as_raw().to_string()),
     }
 }
+
+#[tokio::test]
+async fn ports_of_mail_are_out_of_reach_unless_somebody_says_otherwise() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
+    let listener = listener.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+    let connect = |port: u16| {
+        format!(
+            r#"
+            address{port}: () => Deno.connect({{ hostname: '127.0.0.1', port: {port} }}),
+            name{port}: () => Deno.connect({{ hostname: 'localhost', port: {port} }}),
+            mapped{port}: () => Deno.connect({{ hostname: '::ffff:127.0.0.1', port: {port} }}),
+            tls{port}: () => Deno.connectTls({{ hostname: '127.0.0.1', port: {port} }}).then((connection) => connection.handshake()),
+            node{port}: () => new Promise((done, fail) => net.connect({port}, '127.0.0.1', () => done(1)).on('error', fail)),
+            "#
+        )
+    };
+    let attempts = [25, 587, port].map(connect).concat();
+    // A name may have both addresses.
+    let reachable = ("plinth.functions.reachable_networks", "127.0.0.1,::1");
+    let told = async |settings: &[(&str, &str)], is_so: &dyn Fn(&Value) -> bool| {
+        functions.set(settings);
+        let began = std::time::Instant::now();
+        loop {
+            let answer = functions.get("attempts").send().await.unwrap();
+            let told: Value = answer.json().await.unwrap();
+            // The worker with the old rules serves until the new one does.
+            if is_so(&told) {
+                break told;
+            }
+            assert!(began.elapsed() < PATIENCE, "{told}");
+        }
+    };
+    let is_refused = |told: &Value, way: &str, port: u16| {
+        let told = told[format!("{way}{port}")].as_str().unwrap();
+        told.starts_with("NotCapable")
+    };
+    let ways = ["address", "name", "mapped", "tls", "node"];
+    attempt(&functions, &attempts).await;
+
+    let usual = told(&[reachable], &|told| {
+        told[format!("address{port}")] == "done"
+    })
+    .await;
+    for way in ways {
+        assert!(is_refused(&usual, way, 25), "{way}: {usual}");
+        assert!(is_refused(&usual, way, 587), "{way}: {usual}");
+        assert!(!is_refused(&usual, way, port), "{way}: {usual}");
+    }
+
+    let only = port.to_string();
+    let settings = [reachable, ("plinth.functions.refused_ports", only.as_str())];
+    let chosen = told(&settings, &|told| is_refused(told, "address", port)).await;
+    for way in ways {
+        assert!(is_refused(&chosen, way, port), "{way}: {chosen}");
+        assert!(!is_refused(&chosen, way, 25), "{way}: {chosen}");
+        assert!(!is_refused(&chosen, way, 587), "{way}: {chosen}");
+    }
+}

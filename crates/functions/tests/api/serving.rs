@@ -13,6 +13,12 @@ async fn every_way_to_serve_answers_on_the_workers_socket() {
             ("object/index.ts", "Deno.serve({ port: 9000, handler: async () => new Response('object') });"),
             ("default/index.ts", "export default { fetch: (_req: Request) => new Response('default') };"),
             ("node/index.ts", "import http from 'node:http'; http.createServer((req, res) => res.end('node ' + req.url)).listen(3000);"),
+            ("address/index.ts", r#"
+                import http from 'node:http';
+                let told = 'nothing';
+                const server = http.createServer((_req, res) => res.end(told));
+                server.listen(3000, () => { told = typeof (server.address() as any).port; });
+            "#),
             ("old/index.ts", r#"
                 const listener = Deno.listen({ port: 8000 });
                 for await (const conn of listener) (async () => {
@@ -30,6 +36,7 @@ async fn every_way_to_serve_answers_on_the_workers_socket() {
         ("object", "object"),
         ("default", "default"),
         ("node/a?b=1", "node /node/a?b=1"),
+        ("address", "number"),
         ("old", "old"),
     ] {
         assert_eq!(
@@ -84,6 +91,7 @@ async fn a_functions_answer_passes_unchanged() {
         r#"Deno.serve((req) => {
             const path = new URL(req.url).pathname;
             if (path.endsWith('/redirect')) return new Response(null, { status: 302, headers: { location: '/x' } });
+            if (path.endsWith('/same')) return new Response(null, { status: 304, headers: { etag: '"a"' } });
             if (path.endsWith('/nothing')) return new Response(null, { status: 204 });
             if (path.endsWith('/own')) return new Response('mine', { status: 503, headers: { 'access-control-expose-headers': 'x-a' } });
             const headers = new Headers({ 'content-type': 'text/html' });
@@ -125,6 +133,9 @@ async fn a_functions_answer_passes_unchanged() {
         "the same worker"
     );
     assert_eq!(functions.fetch("hello/nothing").await, (204, String::new()));
+    let same = functions.get("hello/same").send().await.unwrap();
+    assert_eq!(same.headers()["etag"], "\"a\"");
+    assert_eq!(read(same).await, (304, String::new()));
 
     let own = functions.get("hello/own").send().await.unwrap();
     assert_eq!(own.headers()["sb-error-code"], "EDGE_FUNCTION_ERROR");

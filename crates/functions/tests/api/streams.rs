@@ -193,6 +193,92 @@ async fn a_function_hears_that_its_client_has_gone() {
     assert_eq!(functions.worker_pids().len(), 1, "the worker stays");
 }
 
+#[tokio::test]
+async fn a_signal_stays_silent_when_all_went_well() {
+    let functions = TestFunctions::of(
+        r#"
+        let told = 'nobody asked yet';
+        Deno.serve((req) => {
+          if (req.method === 'POST') return new Response(told);
+          EdgeRuntime.waitUntil(new Promise<void>((done) => setTimeout(() => { told = String(req.signal.aborted); done(); }, 200)));
+          return new Response('fine');
+        });"#,
+    )
+    .await;
+    assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+
+    let began = std::time::Instant::now();
+    let told = loop {
+        let answer = functions.post("hello").send().await.unwrap();
+        let told = answer.text().await.unwrap();
+        if told != "nobody asked yet" {
+            break told;
+        }
+        assert!(began.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+
+    assert_eq!(told, "false");
+    let warned = |record: &plinth_log::Record| record.fields["event_type"] == "Boot";
+    let records = functions.records_with(warned).await;
+    assert!(
+        !records
+            .iter()
+            .any(|record| record.message.contains("abort"))
+    );
+}
+
+#[tokio::test]
+async fn what_an_answer_says_at_its_end_is_passed_on() {
+    let functions = TestFunctions::of(
+        r#"
+        import http from 'node:http';
+        http.createServer((_req, res) => {
+          res.writeHead(200, { trailer: 'x-sum' });
+          res.write('abc');
+          res.addTrailers({ 'x-sum': '3' });
+          res.end();
+        }).listen(3000);"#,
+    )
+    .await;
+    let mut stream = TcpStream::connect(functions.address).await.unwrap();
+    let head = format!(
+        "GET /hello HTTP/1.1\r\nhost: x\r\napikey: {PUBLISHABLE_KEY}\r\nte: trailers\r\n\
+         connection: te, close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains("trailer: x-sum\r\n"), "{answer}");
+    assert!(answer.ends_with("abc\r\n0\r\nx-sum: 3\r\n\r\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn whoever_asks_first_is_told_to_go_on() {
+    let functions =
+        TestFunctions::of("Deno.serve(async (req) => new Response(await req.text()));").await;
+    let mut stream = TcpStream::connect(functions.address).await.unwrap();
+    let head = format!(
+        "POST /hello HTTP/1.1\r\nhost: x\r\napikey: {PUBLISHABLE_KEY}\r\ncontent-length: 5\r\n\
+         expect: 100-continue\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+
+    let mut heard = [0; 25];
+    let read = timeout(PATIENCE, stream.read_exact(&mut heard)).await;
+    read.expect("it is told").unwrap();
+    assert_eq!(&heard, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(b"hello").await.unwrap();
+
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello"),
+        "{answer}"
+    );
+}
+
 const CHAT: &str = r#"
     Deno.serve((req) => {
       if (req.headers.get('upgrade') !== 'websocket') return new Response('no');

@@ -28,6 +28,9 @@ const BUCKETS: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
 ];
 
+/// Times of functions: how long calls wait for a process, and how long one takes to start.
+const FUNCTIONS: &str = "plinth_functions_";
+
 /// Spreads of the realtime service, whose names say `_bucket`: milliseconds, and bytes.
 const REALTIME: &str = "realtime_tenants_";
 const REALTIME_BUCKETS: &[f64] = &[
@@ -68,6 +71,7 @@ impl Metrics {
         let mut builder = PrometheusBuilder::new();
         for (which, buckets) in [
             (Matcher::Full(DURATION.to_owned()), BUCKETS),
+            (Matcher::Prefix(FUNCTIONS.to_owned()), BUCKETS),
             (Matcher::Prefix(REALTIME.to_owned()), REALTIME_BUCKETS),
             (
                 Matcher::Full(REALTIME_PAYLOAD.to_owned()),

@@ -97,12 +97,15 @@ fn workers() -> usize {
     (processors / 2).max(1)
 }
 
-/// Where the pinned npm packages may lie: as told, beside the program, in the source tree.
+/// Where the pinned npm packages may lie: where told and nowhere else, or beside the program, or in
+/// the source tree.
 pub(crate) fn runtime_dirs() -> Vec<PathBuf> {
-    let told = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
+    if let Some(told) = std::env::var_os("PLINTH_RUNTIME_DIR") {
+        return vec![told.into()];
+    }
     let beside = std::env::current_exe()
         .ok()
         .and_then(|program| Some(program.parent()?.parent()?.join("share/plinth/runtime")));
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
-    told.into_iter().chain(beside).chain([source]).collect()
+    beside.into_iter().chain([source]).collect()
 }

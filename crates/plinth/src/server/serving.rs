@@ -166,6 +166,7 @@ impl Serving {
         let asked = platform.clone();
         let metrics = Metrics::install()?;
         plinth_realtime::describe_metrics();
+        plinth_functions::describe_metrics();
         let gateway = Gateway::new(GatewayParts {
             config,
             mounts,

@@ -12,6 +12,7 @@ mod external_database;
 mod failing_migrations;
 mod front_door;
 mod functions;
+mod functions_running;
 mod keys_and_tokens;
 mod production;
 mod project_folder;

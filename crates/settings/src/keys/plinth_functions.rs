@@ -3,7 +3,7 @@
 use super::AT_LEAST_ONE;
 use crate::key::{
     Key, bytes, duration, flag, integer, networks, optional_duration, optional_integer,
-    optional_url, text,
+    optional_url, ports, text,
 };
 
 pub(super) const KEYS: &[Key] = &[
@@ -26,6 +26,11 @@ pub(super) const KEYS: &[Key] = &[
         "plinth.functions.reachable_networks",
         &[],
         "Private networks that functions may reach, beside Plinth itself and its database.",
+    ),
+    ports(
+        "plinth.functions.refused_ports",
+        &["25", "587"],
+        "Ports that functions may not connect to, wherever they are: by default those of mail.",
     ),
     optional_integer(
         "plinth.functions.max_workers",
