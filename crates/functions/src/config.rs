@@ -12,8 +12,7 @@ use crate::network::Network;
 pub struct FunctionsConfig {
     /// Whether the service is switched on.
     pub(crate) is_enabled: bool,
-    /// Whether every request gets a worker of its own.
-    pub(crate) is_oneshot: bool,
+    pub(crate) policy: Policy,
     /// Whether refusals for a token are marked as the relay's.
     pub(crate) marks_refusals: bool,
     /// Most workers of one function.
@@ -27,6 +26,28 @@ pub struct FunctionsConfig {
     /// Variables that all functions of the project receive.
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) limits: Limits,
+}
+
+/// How requests share workers (functions contract §10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// A worker serves many at once.
+    PerWorker,
+    /// A worker serves one after the other.
+    PerRequest,
+    /// A worker serves a single one.
+    Oneshot,
+}
+
+impl Policy {
+    /// One of the settings' names.
+    fn named(name: &str) -> Self {
+        match name {
+            "oneshot" => Self::Oneshot,
+            "per_request" => Self::PerRequest,
+            _ => Self::PerWorker,
+        }
+    }
 }
 
 /// How much and how long a worker may.
@@ -61,7 +82,7 @@ impl FromSettings for FunctionsConfig {
         let networks = settings.list(&own("reachable_networks")).iter();
         Self {
             is_enabled: settings.bool("edge_runtime.enabled"),
-            is_oneshot: settings.text("edge_runtime.policy") == "oneshot",
+            policy: Policy::named(settings.text("edge_runtime.policy")),
             marks_refusals: settings.bool(&own("relay_error_header")),
             max_workers: max_workers.unwrap_or(cores),
             region: settings.text(&own("region")).to_owned(),

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::{
     catalog::{Function, Surroundings},
-    config::FunctionsConfig,
+    config::{FunctionsConfig, Policy},
     error::FunctionError,
     service::FunctionsService,
     worker::{Ending, Reason, Seat, Worker},
@@ -140,7 +140,7 @@ impl Pool {
         {
             return Admission::Failed(error.clone());
         }
-        let is_exclusive = state.generation.config.is_oneshot;
+        let is_exclusive = state.generation.config.policy != Policy::PerWorker;
         let comfortable = if is_exclusive { 1 } else { COMFORTABLE };
         loop {
             state.workers.retain(|worker| worker.is_open());

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::FunctionsService;
 use crate::{
     catalog::environment,
+    config::Policy,
     deno::NOT_INSTALLED,
     error::FunctionError,
     network::{self, Network},
@@ -97,7 +98,7 @@ impl Starter {
             run_dir: ground.run_dir.clone(),
             function: function.clone(),
             limits: config.limits.clone(),
-            is_single: config.is_oneshot,
+            is_single: config.policy == Policy::Oneshot,
             freed: freed.clone(),
             tasks: inner.tasks.clone(),
             journal,
