@@ -17,6 +17,8 @@ pub struct FunctionsConfig {
     pub(crate) marks_refusals: bool,
     /// Most workers of one function.
     pub(crate) max_workers: usize,
+    /// Processes that are started before anybody needs them.
+    pub(crate) spares: usize,
     /// What workers call the place where they run.
     pub(crate) region: String,
     /// Largest request body.
@@ -85,6 +87,7 @@ impl FromSettings for FunctionsConfig {
             policy: Policy::named(settings.text("edge_runtime.policy")),
             marks_refusals: settings.bool(&own("relay_error_header")),
             max_workers: max_workers.unwrap_or(cores),
+            spares: usize::try_from(settings.integer(&own("spare_processes"))).unwrap_or_default(),
             region: settings.text(&own("region")).to_owned(),
             max_body_bytes: settings.bytes(&own("max_body")),
             // The settings have checked their form.

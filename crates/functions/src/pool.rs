@@ -59,6 +59,7 @@ struct State {
     failed: Option<(u64, FunctionError)>,
     deaths: u32,
     closed_until: Option<Instant>,
+    last_asked: Instant,
 }
 
 /// Whoever can start a worker.
@@ -87,6 +88,7 @@ impl Pool {
                 failed: None,
                 deaths: 0,
                 closed_until: None,
+                last_asked: Instant::now(),
             }),
             changed: Arc::default(),
         }
@@ -134,6 +136,7 @@ impl Pool {
         awaited: Option<u64>,
     ) -> Admission {
         let mut state = self.state();
+        state.last_asked = Instant::now();
         self.follow(&mut state, starter, wanted);
         if let (Some(awaited), Some((start, error))) = (awaited, &state.failed)
             && *start >= awaited
@@ -293,6 +296,14 @@ impl Pool {
         let open = state.workers.iter().filter(|worker| worker.is_open());
         let idle = open.filter_map(|worker| Some((worker.idle_for()?, worker.clone())));
         idle.max_by_key(|(time, _)| *time)
+    }
+
+    /// How long nobody has asked for the function, or been served.
+    pub(crate) fn unused_for(&self) -> Duration {
+        let state = self.state();
+        let workers = state.workers.iter();
+        let served = workers.map(|worker| worker.idle_for().unwrap_or_default());
+        served.fold(state.last_asked.elapsed(), Duration::min)
     }
 
     /// Everybody goes, within that time or the usual one.

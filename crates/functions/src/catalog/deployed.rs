@@ -66,6 +66,7 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         code,
         variables: Vec::new(),
         is_prepared: tokio::sync::Mutex::new(false),
+        needs_own_process: false.into(),
         origin: Origin::Deployed(Arc::new(deployed)),
     }
 }

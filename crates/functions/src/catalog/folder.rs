@@ -243,6 +243,7 @@ impl Found {
             verify_jwt: self.verify_jwt,
             variables: shared.iter().cloned().chain(self.variables).collect(),
             is_prepared: tokio::sync::Mutex::new(false),
+            needs_own_process: false.into(),
             slug,
         }
     }

@@ -275,7 +275,7 @@ async fn idle_functions_cost_no_process() {
 
     functions.fetch("hello").await;
     assert_eq!(functions.worker_pids().len(), 1);
-    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    until("all processes to go", || functions.processes().is_empty()).await;
 
     assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
 }
@@ -320,7 +320,7 @@ async fn work_that_never_ends_does_not_hold_the_service_up() {
         "it is waited for"
     );
     assert!(began.elapsed() < PATIENCE / 2);
-    assert!(functions.worker_pids().is_empty());
+    assert!(functions.processes().is_empty());
 }
 
 #[tokio::test]
