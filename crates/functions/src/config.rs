@@ -12,12 +12,13 @@ use crate::network::Network;
 pub struct FunctionsConfig {
     /// Whether the service is switched on.
     pub(crate) is_enabled: bool,
-    /// Whether every request gets a worker of its own.
-    pub(crate) is_oneshot: bool,
+    pub(crate) policy: Policy,
     /// Whether refusals for a token are marked as the relay's.
     pub(crate) marks_refusals: bool,
     /// Most workers of one function.
     pub(crate) max_workers: usize,
+    /// Processes that are started before anybody needs them.
+    pub(crate) spares: usize,
     /// What workers call the place where they run.
     pub(crate) region: String,
     /// Largest request body.
@@ -29,6 +30,28 @@ pub struct FunctionsConfig {
     /// Variables that all functions of the project receive.
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) limits: Limits,
+}
+
+/// How requests share workers (functions contract §10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// A worker serves many at once.
+    PerWorker,
+    /// A worker serves one after the other.
+    PerRequest,
+    /// A worker serves a single one.
+    Oneshot,
+}
+
+impl Policy {
+    /// One of the settings' names.
+    fn named(name: &str) -> Self {
+        match name {
+            "oneshot" => Self::Oneshot,
+            "per_request" => Self::PerRequest,
+            _ => Self::PerWorker,
+        }
+    }
 }
 
 /// How much and how long a worker may.
@@ -64,9 +87,10 @@ impl FromSettings for FunctionsConfig {
         let ports = settings.list(&own("refused_ports")).iter();
         Self {
             is_enabled: settings.bool("edge_runtime.enabled"),
-            is_oneshot: settings.text("edge_runtime.policy") == "oneshot",
+            policy: Policy::named(settings.text("edge_runtime.policy")),
             marks_refusals: settings.bool(&own("relay_error_header")),
             max_workers: max_workers.unwrap_or(cores),
+            spares: usize::try_from(settings.integer(&own("spare_processes"))).unwrap_or_default(),
             region: settings.text(&own("region")).to_owned(),
             max_body_bytes: settings.bytes(&own("max_body")),
             // The settings have checked their form.

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::{
     catalog::{Function, Surroundings},
-    config::FunctionsConfig,
+    config::{FunctionsConfig, Policy},
     error::FunctionError,
     service::FunctionsService,
     worker::{Ending, Reason, Seat, Worker},
@@ -61,6 +61,7 @@ struct State {
     /// Whether somebody crashed or broke a limit whose place nobody has taken yet.
     has_lost: bool,
     closed_until: Option<Instant>,
+    last_asked: Instant,
 }
 
 /// Whoever can start a worker.
@@ -90,6 +91,7 @@ impl Pool {
                 deaths: 0,
                 has_lost: false,
                 closed_until: None,
+                last_asked: Instant::now(),
             }),
             changed: Arc::default(),
         }
@@ -140,13 +142,14 @@ impl Pool {
         awaited: Option<u64>,
     ) -> Admission {
         let mut state = self.state();
+        state.last_asked = Instant::now();
         self.follow(&mut state, starter, wanted);
         if let (Some(awaited), Some((start, error))) = (awaited, &state.failed)
             && *start >= awaited
         {
             return Admission::Failed(error.clone());
         }
-        let is_exclusive = state.generation.config.is_oneshot;
+        let is_exclusive = state.generation.config.policy != Policy::PerWorker;
         let comfortable = if is_exclusive { 1 } else { COMFORTABLE };
         loop {
             state.workers.retain(|worker| worker.is_open());
@@ -303,6 +306,14 @@ impl Pool {
         let open = state.workers.iter().filter(|worker| worker.is_open());
         let idle = open.filter_map(|worker| Some((worker.idle_for()?, worker.clone())));
         idle.max_by_key(|(time, _)| *time)
+    }
+
+    /// How long nobody has asked for the function, or been served.
+    pub(crate) fn unused_for(&self) -> Duration {
+        let state = self.state();
+        let workers = state.workers.iter();
+        let served = workers.map(|worker| worker.idle_for().unwrap_or_default());
+        served.fold(state.last_asked.elapsed(), Duration::min)
     }
 
     /// Everybody goes, within that time or the usual one.

@@ -1,6 +1,11 @@
 //! A function's code as the runtime needs it.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io,
+    path::PathBuf,
+};
 
 use url::Url;
 
@@ -44,6 +49,32 @@ impl Code {
 
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.place.join("deno.lock")
+    }
+
+    /// How its imports are found, which is settled when a process starts: another code's process can
+    /// run this one where it is the same. Nothing where none but its own can.
+    pub(crate) fn resolution(&self) -> Option<u64> {
+        let config = match self.imports() {
+            ImportMap::Config(config) => Some(config),
+            ImportMap::Map(_) | ImportMap::None => None,
+            // The runtime looks for it beside the module that it begins with.
+            ImportMap::Package(_) => return None,
+        };
+        let entrypoint = fs::read_to_string(&self.entrypoint).ok()?;
+        // Only a module that the runtime itself begins with is a main one, or read unasked.
+        if entrypoint.contains("import.meta.main") || !self.entrypoint.starts_with(&self.root) {
+            return None;
+        }
+        let files = [
+            Some(self.import_map_file()),
+            Some(self.lock_file()),
+            Some(self.place.join(".npmrc")),
+            config.clone(),
+        ];
+        let texts = files.map(|file| fs::read(file?).ok());
+        let mut hasher = DefaultHasher::new();
+        (texts, config).hash(&mut hasher);
+        Some(hasher.finish())
     }
 
     /// Puts the file that names other registries to where the runtime looks for it in any case.

@@ -67,6 +67,7 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         variables: Vec::new(),
         is_prepared: tokio::sync::Mutex::new(false),
         numbers: Numbers::of(project, &deployed.slug),
+        needs_own_process: false.into(),
         origin: Origin::Deployed(Arc::new(deployed)),
     }
 }

@@ -244,6 +244,7 @@ impl Found {
             variables: shared.iter().cloned().chain(self.variables).collect(),
             is_prepared: tokio::sync::Mutex::new(false),
             numbers: Numbers::of(place.project.reference(), &slug),
+            needs_own_process: false.into(),
             slug,
         }
     }

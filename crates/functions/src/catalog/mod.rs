@@ -6,7 +6,7 @@ mod environment;
 mod folder;
 mod scan;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use uuid::Uuid;
 
@@ -29,6 +29,8 @@ pub(crate) struct Function {
     /// Whether its code has been made ready.
     pub(crate) is_prepared: tokio::sync::Mutex<bool>,
     pub(crate) numbers: Numbers,
+    /// Whether it did not come up in a process that was started before anybody knew of it.
+    pub(crate) needs_own_process: AtomicBool,
 }
 
 /// Where a function comes from.

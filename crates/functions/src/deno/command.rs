@@ -4,7 +4,7 @@
 use std::{
     ffi::OsString,
     os::unix::process::CommandExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -55,9 +55,11 @@ pub(crate) struct Run<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) denied: &'a [Network],
     pub(crate) heap_bytes: u64,
+    /// Where the function is not known yet: sources of all that it may become.
+    pub(crate) candidates: Option<&'a [PathBuf]>,
 }
 
-/// A command that serves the function.
+/// A command that serves the function, or waits to be told which one.
 pub(crate) fn run(run: &Run<'_>) -> Command {
     let Run { code, folder, .. } = run;
     let mut address = OsString::from("unix:");
@@ -79,19 +81,26 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
             "--allow-net",
         ]);
     resolution(&mut command, code);
+    let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
+    let readable = roots.iter().map(PathBuf::as_path).chain([*folder]);
     command
-        .arg("--preload")
-        .arg(run.bootstrap)
         .arg(format!("--allow-sys={SYSTEM}"))
-        .arg(paths("--allow-read=", &[&code.root, folder]))
-        .arg(paths("--allow-write=", &[folder]));
+        .arg(paths("--allow-read=", readable))
+        .arg(paths("--allow-write=", [*folder]));
     command.args(networks("--deny-net=", run.denied));
+    command.arg(format!(
+        "--v8-flags=--max-old-space-size={}",
+        (run.heap_bytes >> 20).max(16)
+    ));
+    match run.candidates {
+        None => command
+            .arg("--preload")
+            .arg(run.bootstrap)
+            .arg(&code.entrypoint),
+        // The script goes to the function's folder by itself, and imports it.
+        Some(_) => command.arg(run.bootstrap).current_dir(folder),
+    };
     command
-        .arg(format!(
-            "--v8-flags=--max-old-space-size={}",
-            (run.heap_bytes >> 20).max(16)
-        ))
-        .arg(&code.entrypoint)
         .env("DENO_SERVE_ADDRESS", address)
         .env("DENO_AUTO_SERVE", "1")
         .env("TMPDIR", folder.join("tmp"))
@@ -186,9 +195,9 @@ fn networks(flag: &str, networks: &[Network]) -> Option<String> {
 }
 
 /// Several paths in one argument; a comma in a path is written twice.
-fn paths(flag: &str, paths: &[&Path]) -> OsString {
+fn paths<'a>(flag: &str, paths: impl IntoIterator<Item = &'a Path>) -> OsString {
     let mut text = OsString::from(flag);
-    for (index, path) in paths.iter().enumerate() {
+    for (index, path) in paths.into_iter().enumerate() {
         if index > 0 {
             text.push(",");
         }

@@ -1,28 +1,36 @@
 //! Starting a worker: room for it, what it is told, and what it may reach.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
 use plinth_log::Level;
 use plinth_project::{BadSource, FunctionSurroundings};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use url::Url;
-use uuid::Uuid;
 
-use super::FunctionsService;
+use super::{FunctionsService, spares::Mold};
 use crate::{
-    catalog::environment,
+    catalog::{Function, environment},
+    config::Policy,
     deno::NOT_INSTALLED,
     error::FunctionError,
     network::{self, Network},
     pool::{Generation, Starter},
     record::Journal,
-    worker::{self, Launch, Reason, Worker},
+    worker::{self, Birth, Launch, Process, Reason, Worker},
 };
 
 impl FunctionsService {
     /// A share of what all workers together may be; somebody idle goes for it.
     async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, FunctionError> {
         let permits = self.0.permits.clone();
+        if let Ok(permit) = permits.clone().try_acquire_owned() {
+            return Ok(permit);
+        }
+        self.0.spares.give_up_one();
         if let Ok(permit) = permits.clone().try_acquire_owned() {
             return Ok(permit);
         }
@@ -68,10 +76,7 @@ impl Starter {
             surroundings,
             config,
         } = generation;
-        let inner = &service.0;
-        let boot_error = |told: String| FunctionError::Boot {
-            told: (inner.parts.is_developing && function.is_in_folder()).then_some(told),
-        };
+        let boot_error = |told| self.boot_error(function, told);
         let journal = Arc::new(Journal::new(project, function, &config.region));
         if let Err(BadSource(told)) = service.make_ready(project, function).await {
             let message = format!("The function did not start: {told}");
@@ -84,40 +89,123 @@ impl Starter {
             );
             return Err(boot_error(told));
         }
-        let Some(program) = inner.parts.deno.program() else {
+        let Some(program) = service.0.parts.deno.program() else {
             return Err(boot_error(NOT_INSTALLED.to_owned()));
         };
         let ground = service.ground();
         let ground = ground.map_err(|error| boot_error(format!("no room for workers: {error}")))?;
-        let permit = service.permit(config.limits.wait).await?;
-        let id = Uuid::new_v4().to_string();
         let mut reachable = config.reachable.clone();
         reachable.extend(own_addresses(&surroundings.told).await);
         let mut denied = network::denied(&reachable);
         denied.extend(network::ports_everywhere(&config.refused_ports));
-        let launch = Launch {
-            variables: environment(project, function, surroundings, config, &id),
-            denied,
-            program: program.to_owned(),
-            bootstrap: ground.bootstrap.clone(),
-            run_dir: ground.run_dir.clone(),
+        let boot = Boot {
+            starter: self,
+            generation,
+            freed,
+            journal,
+            birth: Birth {
+                program,
+                bootstrap: &ground.bootstrap,
+                run_dir: &ground.run_dir,
+                code: &function.code,
+                denied: &denied,
+                memory_bytes: config.limits.memory_bytes,
+            },
+        };
+        let booted = boot.run().await;
+        if matches!(booted, Err(FunctionError::Boot { .. })) {
+            // What was fetched may have been cleared away.
+            *function.is_prepared.lock().await = false;
+            function.code.forget_prepared();
+        }
+        booted
+    }
+
+    /// Whoever develops the function is told why.
+    fn boot_error(&self, function: &Function, told: String) -> FunctionError {
+        let is_developing = self.service.0.parts.is_developing && function.is_in_folder();
+        FunctionError::Boot {
+            told: is_developing.then_some(told),
+        }
+    }
+}
+
+/// One start, with everything that it needs at hand.
+struct Boot<'a> {
+    starter: &'a Starter,
+    generation: &'a Generation,
+    freed: &'a Arc<Notify>,
+    journal: Arc<Journal>,
+    birth: Birth<'a>,
+}
+
+impl Boot<'_> {
+    /// A worker in a process that waits already, or else in one of its own.
+    async fn run(&self) -> Result<Arc<Worker>, FunctionError> {
+        let Starter { service, project } = self.starter;
+        let Generation {
+            function, config, ..
+        } = self.generation;
+        let Some(mold) = Mold::of(function, &self.birth) else {
+            return self.in_own().await;
+        };
+        let booted = match self.in_spare(&mold).await {
+            Some(booted) => booted,
+            None => self.in_own().await,
+        };
+        if booted.is_ok() {
+            service.replenish(project, function, &mold, config.spares);
+        }
+        booted
+    }
+
+    async fn in_spare(&self, mold: &Mold) -> Option<Result<Arc<Worker>, FunctionError>> {
+        let Starter { service, project } = self.starter;
+        let function = &self.generation.function;
+        let spares = &service.0.spares;
+        let spare = spares.take(project.reference(), mold, &function.code)?;
+        let launch = self.launch(spare.process, spare.permit, Instant::now());
+        match worker::start(launch).await {
+            Err(failure) if failure.is_unfit => {
+                function.needs_own_process.store(true, Ordering::Relaxed);
+                None
+            }
+            started => Some(started.map_err(|failure| self.error(failure.told))),
+        }
+    }
+
+    async fn in_own(&self) -> Result<Arc<Worker>, FunctionError> {
+        let patience = self.generation.config.limits.wait;
+        let permit = self.starter.service.permit(patience).await?;
+        let began = Instant::now();
+        let process = Process::start(&self.birth, None).await;
+        let process = process.map_err(|told| self.error(told))?;
+        let started = worker::start(self.launch(process, permit, began)).await;
+        started.map_err(|failure| self.error(failure.told))
+    }
+
+    fn error(&self, told: String) -> FunctionError {
+        self.starter.boot_error(&self.generation.function, told)
+    }
+
+    fn launch(&self, process: Process, permit: OwnedSemaphorePermit, began: Instant) -> Launch {
+        let Starter { service, project } = self.starter;
+        let Generation {
+            function,
+            surroundings,
+            config,
+        } = self.generation;
+        Launch {
+            variables: environment(project, function, surroundings, config, &process.id),
             function: function.clone(),
             limits: config.limits.clone(),
-            is_single: config.is_oneshot,
-            freed: freed.clone(),
-            tasks: inner.tasks.clone(),
-            journal,
+            is_single: config.policy == Policy::Oneshot,
+            freed: self.freed.clone(),
+            tasks: service.0.tasks.clone(),
+            journal: self.journal.clone(),
+            process,
+            began,
             permit,
-            id,
-        };
-        match worker::start(launch).await {
-            Ok(worker) => Ok(worker),
-            Err(failure) => {
-                // What was fetched may have been cleared away.
-                *function.is_prepared.lock().await = false;
-                function.code.forget_prepared();
-                Err(boot_error(failure.told))
-            }
         }
     }
 }

@@ -45,6 +45,24 @@ impl FunctionsService {
         Ok(self.deployed(project).await?.0.get(slug).cloned())
     }
 
+    /// All functions of the project, as far as anybody has asked for them.
+    pub(super) fn known_functions(&self, project: &Project) -> Vec<Arc<Function>> {
+        let home = self.project_home(project.reference());
+        let place = Place {
+            home: &home,
+            project,
+        };
+        let of_folder = self.folder_of(project).map(|folder| folder.current(&place));
+        let deployed = {
+            let projects = self.projects();
+            let known = projects.get(project.reference());
+            known.and_then(|known| Some(known.deployed.as_ref()?.0.clone()))
+        };
+        let all = of_folder.iter().chain(&deployed);
+        all.flat_map(|functions| functions.values().cloned())
+            .collect()
+    }
+
     fn folder_of(&self, project: &Project) -> Option<&FolderFunctions> {
         let folder = self.0.folder.as_ref();
         folder.filter(|_| project.kind() == ProjectKind::Default)
@@ -184,5 +202,6 @@ impl FunctionsService {
             }
             !is_of_project
         });
+        self.0.spares.give_up(project);
     }
 }

@@ -4,6 +4,7 @@ mod boot;
 mod ground;
 mod known;
 mod runner;
+mod spares;
 mod watch;
 
 use std::{
@@ -17,7 +18,7 @@ use plinth_project::{FunctionHost, FunctionShelf, Project, ProjectRef};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{ground::Ground, known::Known};
+use self::{ground::Ground, known::Known, spares::Spares};
 use crate::{
     catalog::FolderFunctions,
     deno::Deno,
@@ -52,6 +53,7 @@ struct Inner {
     shelf: OnceLock<Arc<dyn FunctionShelf>>,
     projects: Mutex<HashMap<ProjectRef, Known>>,
     pools: Mutex<HashMap<(ProjectRef, String), Arc<Pool>>>,
+    spares: Spares,
     permits: Arc<Semaphore>,
     tasks: TaskTracker,
     /// Connections that stay go.
@@ -75,6 +77,7 @@ impl FunctionsService {
             shelf: OnceLock::new(),
             projects: Mutex::default(),
             pools: Mutex::default(),
+            spares: Spares::default(),
             permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -111,6 +114,7 @@ impl FunctionsService {
         }
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        self.0.spares.end_all().await;
         if let Some(ground) = self.0.ground.get() {
             _ = fs::remove_dir_all(&ground.run_dir);
         }

@@ -1,6 +1,10 @@
 //! What the platform asks of the service.
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{
+    fs, io,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use plinth_project::{BadSource, BoxFuture, FunctionRunner, FunctionSource, Project, ProjectRef};
 use uuid::Uuid;
@@ -10,6 +14,9 @@ use crate::{
     catalog,
     deno::{self, Account, NOT_INSTALLED},
 };
+
+/// How long a process that was killed may take to be gone.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 impl FunctionRunner for FunctionsService {
     fn prepare<'a>(
@@ -64,11 +71,21 @@ impl FunctionRunner for FunctionsService {
         Box::pin(async move {
             self.projects().remove(project);
             self.retire_pools(project, Some(Duration::ZERO));
-            match fs::remove_dir_all(self.project_home(project)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
+            remove_home(&self.project_home(project)).await
         })
+    }
+}
+
+/// Removes a folder that processes which are about to end may still write to.
+async fn remove_home(home: &Path) -> io::Result<()> {
+    let until = Instant::now() + LAST_WRITES;
+    loop {
+        match fs::remove_dir_all(home) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if Instant::now() >= until => return Err(error),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
     }
 }
 

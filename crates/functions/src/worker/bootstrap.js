@@ -3,8 +3,11 @@
 // The first line on standard input carries everything that the worker is told, secrets among it, so
 // that nothing of it stands in the process's environment. Later lines are questions and orders. What
 // goes out on standard output and begins with the mark is ours; everything else is the user's.
+//
+// A process may be started before anybody knows which function it will serve. It waits for the first
+// line, so all that takes time and can be done without it stands before the line is read.
 
-(() => {
+const assigned = (() => {
   const stdin = Deno.stdin;
   const stdout = Deno.stdout;
   const encoder = new TextEncoder();
@@ -30,21 +33,13 @@
     }
   };
 
-  const told = JSON.parse(readLineSync());
-  const mark = told.mark;
-  const socket = told.socket;
+  let told;
 
   const send = (message) => {
-    const bytes = encoder.encode(`${mark}${JSON.stringify(message)}\n`);
+    const bytes = encoder.encode(`${told.mark}${JSON.stringify(message)}\n`);
     let sent = 0;
     while (sent < bytes.length) sent += stdout.writeSync(bytes.subarray(sent));
   };
-
-  // -- Environment --------------------------------------------------------------------------------
-
-  const context = asyncContext();
-  for (const name of told.hidden) Deno.env.delete(name);
-  for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
 
   // -- Console: one record per call ---------------------------------------------------------------
 
@@ -54,6 +49,7 @@
     if (text.length > told.longestMessage) text = text.slice(0, told.longestMessage);
     send({ log: text, level, request: requestId() });
   };
+  const context = asyncContext();
   // Looked up when something is printed, because most requests print nothing.
   const requestIds = new WeakMap();
   const requestId = () => {
@@ -116,6 +112,9 @@
   if (!("window" in globalThis)) globalThis.window = globalThis;
   // Threads of their own would see plain Deno.
   delete globalThis.Worker;
+  // It outlives the worker, on the disk, by the name of the module that its process began with. The
+  // edge runtime has none.
+  delete globalThis.localStorage;
   constant(globalThis, "Supabase", Object.freeze({
     ai: Object.freeze({
       Session: class Session {
@@ -273,7 +272,7 @@
     if (!take()) return parked();
     const { onListen, onError, signal } = options;
     return nativeServe.call(Deno, {
-      path: socket,
+      path: told.socket,
       signal,
       onListen: () => onListen?.({ transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 }),
     }, wrap(handler, onError));
@@ -282,7 +281,7 @@
   const nativeListen = Deno.listen;
   Deno.listen = () => {
     if (!take()) throw new Deno.errors.NotSupported("A function listens once; this is its second time.");
-    return nativeListen.call(Deno, { transport: "unix", path: socket });
+    return nativeListen.call(Deno, { transport: "unix", path: told.socket });
   };
   for (const name of ["listenTls", "listenDatagram"]) {
     if (!(name in Deno)) continue;
@@ -351,11 +350,43 @@
     }
   }
 
+  // -- Caches belong to the module that a process began with, unless that is this one --------------
+
+  function separateCaches(module) {
+    const caches = CacheStorage.prototype;
+    const { open, has, keys } = caches;
+    const remove = caches.delete;
+    const prefix = `${module} `;
+    const own = (method) => async function (name) {
+      return await method.call(this, prefix + name);
+    };
+    const ownKeys = async function () {
+      const names = await keys.call(this);
+      return names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+    };
+    const match = async function (request, options) {
+      const asked = options?.cacheName;
+      for (const name of await ownKeys.call(this)) {
+        if (asked !== undefined && name !== asked) continue;
+        const cache = await open.call(this, prefix + name);
+        const found = await cache.match(request, options);
+        if (found) return found;
+      }
+    };
+    Object.assign(caches, { open: own(open), has: own(has), delete: own(remove), keys: ownKeys, match });
+  }
+
+  // -- From here on it is known what is served -----------------------------------------------------
+
+  told = JSON.parse(readLineSync());
+  for (const name of told.hidden) Deno.env.delete(name);
+  for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
+
   // Servers of node:http take the socket without asking us. The timer keeps nothing alive.
   const watch = setInterval(() => {
     if (!isTaken) {
       try {
-        Deno.statSync(socket);
+        Deno.statSync(told.socket);
       } catch {
         return;
       }
@@ -364,4 +395,20 @@
     clearInterval(watch);
   }, 20);
   Deno.unrefTimer(watch);
+
+  // A process that was started for this function runs it by itself. Any other looks from now on as if
+  // it were such a one.
+  const assignment = told.assignment;
+  if (!assignment) return null;
+  for (const path of assignment.closed) Deno.permissions.revokeSync({ name: "read", path });
+  Deno.chdir(assignment.folder);
+  separateCaches(assignment.module);
+  Object.defineProperty(Deno, "mainModule", { value: assignment.module, enumerable: true, configurable: true });
+  if (node) node.argv[1] = assignment.file;
+  return assignment.module;
 })();
+
+if (assigned) {
+  const { default: exported } = await import(assigned);
+  if (exported && Object.hasOwn(exported, "fetch")) Deno.serve((request, info) => exported.fetch(request, info));
+}

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -20,31 +19,25 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::{Line, Worker, console, folder::WorkerFolder, monitor::Monitor, spawner};
+use super::{Line, Worker, console, folder::WorkerFolder, monitor::Monitor, process::Process};
 use crate::{
     catalog::Function,
     clock,
     config::Limits,
-    deno::{self, HIDDEN_VARIABLES, Run},
-    network::Network,
+    deno::HIDDEN_VARIABLES,
     record::{Journal, LONGEST_MESSAGE},
 };
 
 /// How often is looked whether a worker serves already.
 const POLL: Duration = Duration::from_millis(2);
 
-/// The share of the memory that V8 may use for its heap; the rest is for everything else.
-const HEAP_SHARE: (u64, u64) = (4, 5);
-
 /// Everything that a worker needs to begin.
 pub(crate) struct Launch {
-    pub(crate) id: String,
-    pub(crate) program: PathBuf,
-    pub(crate) bootstrap: PathBuf,
-    pub(crate) run_dir: PathBuf,
+    pub(crate) process: Process,
+    /// When somebody began to wait for it.
+    pub(crate) began: Instant,
     pub(crate) function: Arc<Function>,
     pub(crate) variables: BTreeMap<String, String>,
-    pub(crate) denied: Vec<Network>,
     pub(crate) limits: Limits,
     pub(crate) journal: Arc<Journal>,
     /// Whether it goes after its first request.
@@ -60,47 +53,41 @@ pub(crate) struct Launch {
 #[derive(Debug, Clone)]
 pub(crate) struct BootFailure {
     pub(crate) told: String,
+    /// Whether the process was not started for the function, which may come up in one that is.
+    pub(crate) is_unfit: bool,
 }
 
-impl BootFailure {
-    fn new(told: impl Into<String>) -> Self {
-        Self { told: told.into() }
-    }
-}
-
-/// Starts a process and waits until it serves.
+/// Tells a process what to serve, and waits until it does.
 pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
-    let began = Instant::now();
+    let mark = format!("\u{1}{}:", Uuid::new_v4().simple());
+    let told = launch.told(&mark);
+    let is_spare = launch.process.is_spare();
     let Launch {
-        id,
+        process,
+        began,
         function,
         journal,
         limits,
         tasks,
         ..
-    } = &launch;
-    let folder = WorkerFolder::create(&launch.run_dir, id, function.code.account)
-        .map_err(|error| BootFailure::new(format!("no folder for the worker: {error}")))?;
-    let command = deno::run(&Run {
-        program: &launch.program,
-        code: &function.code,
-        bootstrap: &launch.bootstrap,
-        folder: folder.path(),
-        denied: &launch.denied,
-        heap_bytes: limits.memory_bytes / HEAP_SHARE.1 * HEAP_SHARE.0,
-    });
-    let spawned = spawner::spawn(command).await;
-    let mut child =
-        spawned.map_err(|error| BootFailure::new(format!("Deno could not be started: {error}")))?;
+    } = launch;
+    let Process {
+        id,
+        mut child,
+        folder,
+        ..
+    } = process;
 
-    let mark = format!("\u{1}{}:", Uuid::new_v4().simple());
     let is_serving = Arc::new(AtomicBool::new(false));
     let words = Arc::new(console::Words::default());
     let (reports, heard) = mpsc::unbounded_channel();
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(BootFailure::new("the worker has no standard streams"));
+        return Err(BootFailure {
+            told: "the worker has no standard streams".to_owned(),
+            is_unfit: false,
+        });
     };
     tasks.spawn(console::listen(
         stdout,
@@ -117,29 +104,39 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         is_serving.clone(),
     ));
 
-    let outcome = tell(stdin, &launch, &folder, &mark).await;
+    let outcome = tell(stdin, &told).await;
     let ready = match outcome {
         Ok(stdin) => ready(&mut child, &folder, limits.boot)
             .await
             .map(|line| (stdin, line)),
-        Err(error) => Err(Some(format!("the worker does not listen: {error}"))),
+        Err(error) => {
+            let told = format!("the worker does not listen: {error}");
+            Err(NotReady::Ended(Some(told)))
+        }
     };
     let (stdin, line) = match ready {
         Ok(ready) => ready,
-        Err(late) => {
+        Err(not_ready) => {
             _ = child.kill().await;
             // All that it said is read when its end of the pipe is closed, which it is now.
             _ = tokio::time::timeout(Duration::from_secs(1), complaints).await;
-            let told = late.unwrap_or_else(|| function.code.explain(&words.text()));
+            let is_unfit = is_spare && matches!(not_ready, NotReady::Ended(_));
+            let told = match not_ready {
+                NotReady::Ended(Some(told)) | NotReady::Late(told) => told,
+                NotReady::Ended(None) => function.code.explain(&words.text()),
+            };
+            if is_unfit {
+                return Err(BootFailure { told, is_unfit });
+            }
             let details = [("msg", told.clone().into())];
             journal.event(
                 "BootFailure",
                 Level::Error,
                 &format!("The function did not start: {told}"),
-                id,
+                &id,
                 &details,
             );
-            return Err(BootFailure::new(told));
+            return Err(BootFailure { told, is_unfit });
         }
     };
     is_serving.store(true, Ordering::Relaxed);
@@ -150,7 +147,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         "Boot",
         Level::Info,
         &format!("Booted (time: {millis}ms)"),
-        id,
+        &id,
         &details,
     );
     function.numbers.worker_came(boot_time);
@@ -158,8 +155,8 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
     let (orders, obeyed) = mpsc::unbounded_channel();
     let (ended, ending) = watch::channel(None);
     let worker = Arc::new(Worker {
-        id: id.clone(),
-        function: function.clone(),
+        id,
+        function,
         socket: folder.socket(),
         in_flight: AtomicUsize::new(0),
         admitted: AtomicU64::new(0),
@@ -169,8 +166,8 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         orders,
         woken: Notify::new(),
         is_single: launch.is_single,
-        freed: launch.freed.clone(),
-        tasks: launch.tasks.clone(),
+        freed: launch.freed,
+        tasks: tasks.clone(),
         ending,
     });
     let monitor = Monitor {
@@ -179,44 +176,50 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         stdin,
         folder,
         words,
-        limits: limits.clone(),
-        journal: journal.clone(),
+        limits,
+        journal,
         orders: obeyed,
         reports: heard,
         ended,
         _permit: launch.permit,
     };
-    launch.tasks.spawn(monitor.watch());
+    tasks.spawn(monitor.watch());
     Ok(worker)
 }
 
-/// Everything that the worker is told, as its first line.
-async fn tell(
-    mut stdin: ChildStdin,
-    launch: &Launch,
-    folder: &WorkerFolder,
-    mark: &str,
-) -> std::io::Result<ChildStdin> {
-    let mut line = json!({
-        "mark": mark,
-        "socket": folder.socket(),
-        "env": launch.variables,
-        "hidden": HIDDEN_VARIABLES,
-        "longestMessage": LONGEST_MESSAGE,
-    })
-    .to_string();
-    line.push('\n');
+impl Launch {
+    /// Everything that the worker is told, as its first line.
+    fn told(&self, mark: &str) -> String {
+        let told = json!({
+            "mark": mark,
+            "socket": self.process.folder.socket(),
+            "env": self.variables,
+            "hidden": HIDDEN_VARIABLES,
+            "longestMessage": LONGEST_MESSAGE,
+            "assignment": self.process.assignment(&self.function.code),
+        });
+        format!("{told}\n")
+    }
+}
+
+async fn tell(mut stdin: ChildStdin, line: &str) -> std::io::Result<ChildStdin> {
     stdin.write_all(line.as_bytes()).await?;
     stdin.flush().await?;
     Ok(stdin)
 }
 
-/// A connection to the worker, once it takes one. The error is our words; without any, its own count.
+enum NotReady {
+    /// In our words; without any, the process's own count.
+    Ended(Option<String>),
+    Late(String),
+}
+
+/// A connection to the worker, once it takes one.
 async fn ready(
     child: &mut Child,
     folder: &WorkerFolder,
     patience: Duration,
-) -> Result<Line, Option<String>> {
+) -> Result<Line, NotReady> {
     let socket = folder.socket();
     let connected = async {
         loop {
@@ -232,14 +235,15 @@ async fn ready(
     tokio::select! {
         biased;
         line = connected => Ok(line),
-        ended = child.wait() => Err(match ended {
+        ended = child.wait() => Err(NotReady::Ended(match ended {
             Ok(status) if status.success() => {
                 Some("the module ended without serving: it needs Deno.serve or a default export with fetch".to_owned())
             }
             _ => None,
-        }),
+        })),
         () = tokio::time::sleep(patience) => {
-            Err(Some(format!("it did not serve within {} s", patience.as_secs_f32())))
+            let told = format!("it did not serve within {} s", patience.as_secs_f32());
+            Err(NotReady::Late(told))
         }
     }
 }

@@ -5,6 +5,7 @@ mod folder;
 mod launch;
 mod line;
 mod monitor;
+mod process;
 mod spawner;
 mod usage;
 
@@ -24,6 +25,7 @@ use crate::{catalog::Function, clock};
 
 pub(crate) use launch::{Launch, start};
 pub(crate) use line::{Line, Unsent};
+pub(crate) use process::{Birth, Process};
 pub(crate) use usage::Usage;
 
 /// The script that runs before the user's.

@@ -198,7 +198,7 @@ async fn workers_go_when_their_project_is_closed() {
 
     functions.project.closed().cancel();
 
-    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    until("all processes to go", || functions.processes().is_empty()).await;
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn nothing_of_a_forgotten_project_stays() {
         .unwrap();
 
     assert!(!home.exists());
-    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    until("all processes to go", || functions.processes().is_empty()).await;
     functions
         .service
         .forget(functions.project.reference())

@@ -218,9 +218,11 @@ async fn no_process_and_no_folder_outlives_the_service() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('fine'));").await;
     functions.fetch("hello").await;
 
+    functions.spare().await;
+
     functions.service.finish().await;
 
-    assert!(functions.worker_pids().is_empty());
+    assert!(functions.processes().is_empty());
     let left = std::fs::read_dir(functions.home()).unwrap().flatten();
     let runs = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-"));
     assert_eq!(runs.count(), 0);

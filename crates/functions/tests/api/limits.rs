@@ -275,7 +275,7 @@ async fn idle_functions_cost_no_process() {
 
     functions.fetch("hello").await;
     assert_eq!(functions.worker_pids().len(), 1);
-    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    until("all processes to go", || functions.processes().is_empty()).await;
 
     assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
 }
@@ -320,7 +320,7 @@ async fn work_that_never_ends_does_not_hold_the_service_up() {
         "it is waited for"
     );
     assert!(began.elapsed() < PATIENCE / 2);
-    assert!(functions.worker_pids().is_empty());
+    assert!(functions.processes().is_empty());
 }
 
 #[tokio::test]
@@ -437,4 +437,45 @@ async fn one_worker_per_request_where_that_is_asked_for() {
         assert_eq!(functions.fetch("hello").await, (200, "1".to_owned()));
     }
     until("all workers to go", || functions.worker_pids().is_empty()).await;
+}
+
+#[tokio::test]
+async fn one_request_at_a_time_where_that_is_asked_for() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            r#"
+            let open = 0;
+            let most = 0;
+            let count = 0;
+            Deno.serve(async () => {
+              count += 1;
+              most = Math.max(most, ++open);
+              await new Promise((resolve) => setTimeout(resolve, 100));
+              open -= 1;
+              return Response.json({ pid: Deno.pid, most, count });
+            });"#,
+        )],
+        &[
+            ("edge_runtime.policy", "per_request"),
+            ("plinth.functions.max_workers", "2"),
+        ],
+    )
+    .await;
+
+    let calls = (0..8).map(|_| async {
+        let answer = functions.get("hello").send().await.unwrap();
+        answer.json::<serde_json::Value>().await.unwrap()
+    });
+    let answers = futures_util::future::join_all(calls).await;
+
+    assert!(answers.iter().all(|told| told["most"] == 1), "{answers:?}");
+    let workers = functions.worker_pids();
+    assert_eq!(workers.len(), 2, "no more than may be, and they stay");
+    let counts = |pid: i32| {
+        let own = answers.iter().filter(|told| told["pid"] == pid);
+        own.filter_map(|told| told["count"].as_u64()).max()
+    };
+    let served: u64 = workers.iter().filter_map(|pid| counts(*pid)).sum();
+    assert_eq!(served, 8, "{answers:?}");
 }

@@ -8,5 +8,6 @@ mod limits;
 mod refusals;
 mod sandbox;
 mod serving;
+mod spares;
 mod streams;
 mod support;

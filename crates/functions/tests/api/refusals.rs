@@ -164,7 +164,7 @@ async fn a_refusal_says_why_under_every_name_that_clients_look_for() {
             json!({ "code": code, "message": message, "msg": message })
         );
     }
-    assert!(functions.worker_pids().is_empty(), "nobody was started");
+    assert!(functions.processes().is_empty(), "nobody was started");
 }
 
 #[tokio::test]

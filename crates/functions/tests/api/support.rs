@@ -53,6 +53,14 @@ pub(crate) struct TestFunctions {
     folder: TempDir,
 }
 
+/// A process that was started for a function, or before anybody knew for which.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    /// Whether it has got no function yet.
+    pub(crate) is_waiting: bool,
+}
+
 /// How a test's service differs from others.
 #[derive(Default)]
 pub(crate) struct Wish<'a> {
@@ -188,6 +196,26 @@ impl TestFunctions {
 
     /// The processes of this test's workers.
     pub(crate) fn worker_pids(&self) -> Vec<i32> {
+        let processes = self.processes().into_iter();
+        let workers = processes.filter(|process| !process.is_waiting);
+        workers.map(|process| process.pid).collect()
+    }
+
+    /// The process that waits for a function, as soon as there is one.
+    pub(crate) async fn spare(&self) -> i32 {
+        let mut found = None;
+        until("a process that waits", || {
+            let processes = self.processes();
+            let spare = processes.iter().find(|process| process.is_waiting);
+            found = spare.map(|process| process.pid);
+            found.is_some()
+        })
+        .await;
+        found.expect("a process")
+    }
+
+    /// All processes that this test's service has started for functions.
+    pub(crate) fn processes(&self) -> Vec<Process> {
         let Ok(home) = self.home().canonicalize() else {
             return Vec::new();
         };
@@ -200,7 +228,11 @@ impl TestFunctions {
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line);
             if line.contains(&needle) && line.contains("--allow-read") {
-                found.push(pid);
+                let mut arguments = line.split('\0');
+                let folder = arguments.find_map(|argument| argument.strip_prefix("--allow-write="));
+                let serves = folder.is_some_and(|folder| Path::new(folder).join("s.sock").exists());
+                let is_waiting = !serves && !line.contains("--preload");
+                found.push(Process { pid, is_waiting });
             }
         }
         found

@@ -6,9 +6,9 @@ pub(super) const KEYS: &[Key] = &[
     flag("edge_runtime.enabled", true, "Serve functions."),
     choice(
         "edge_runtime.policy",
-        &["oneshot", "per_worker"],
+        &["oneshot", "per_request", "per_worker"],
         "per_worker",
-        "Keep a worker between requests, or start one for each.",
+        "Start a worker for each request, keep it for one request after the other, or for many at once.",
     ),
     listen_port("edge_runtime.inspector_port", 8083, "Port of the debugger."),
     integer(

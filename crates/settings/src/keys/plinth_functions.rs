@@ -42,6 +42,13 @@ pub(super) const KEYS: &[Key] = &[
         AT_LEAST_ONE,
         "Most processes of all functions together; by default eight per core.",
     ),
+    integer(
+        "plinth.functions.spare_processes",
+        (0, 16),
+        1,
+        "Processes of a project that are started ahead, while its functions are in use, so that one \
+         which has none starts sooner.",
+    ),
     duration(
         "plinth.functions.worker_idle",
         "5m",

@@ -1,0 +1,436 @@
+//! Processes that wait for a function (functions contract §14.4): what runs in one cannot tell.
+
+use serde_json::{Value, json};
+
+use crate::support::{TestFunctions, Wish, until};
+
+const SERVES: &str = "Deno.serve(() => new Response(String(Deno.pid)));";
+
+async fn told(functions: &TestFunctions, path: &str) -> Value {
+    let answer = functions.get(path).send().await.expect("an answer");
+    answer.json().await.expect("JSON")
+}
+
+#[tokio::test]
+async fn a_function_without_a_worker_gets_a_process_that_waits() {
+    let functions =
+        TestFunctions::with(&[("one/index.ts", SERVES), ("two/index.ts", SERVES)], &[]).await;
+    assert!(
+        functions.processes().is_empty(),
+        "none before the first call"
+    );
+    functions.fetch("one").await;
+    let spare = functions.spare().await;
+
+    let answer = functions.get("two").send().await.unwrap();
+
+    let execution = answer.headers()["x-deno-execution-id"].clone();
+    assert_eq!(answer.text().await.unwrap(), spare.to_string());
+    assert_ne!(functions.spare().await, spare, "another one waits");
+    let boots = functions
+        .records_with(|record| {
+            let fields = &record.fields;
+            fields.get("event_type") == Some(&json!("Boot"))
+                && fields["function"] == "two"
+                && fields["boot_time"].is_u64()
+                && fields["execution_id"] == json!(execution.to_str().unwrap())
+        })
+        .await;
+    assert!(!boots.is_empty());
+}
+
+/// Everything that could give away how a process was started.
+const LOOKS_AROUND: &str = r#"
+    import { shared } from '../_shared/word.ts';
+    import data from './data.json' with { type: 'json' };
+    import process from 'node:process';
+    import path from 'node:path';
+    const heard: string[] = [];
+    addEventListener('load', () => heard.push('load'));
+    const attempt = async (what: () => unknown) => {
+      try { return await what(); } catch (error) { return `${(error as Error).name}: ${(error as Error).message}`; }
+    };
+    const hidden = ['SB_EXECUTION_ID', 'TMPDIR'];
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    Deno.serve(async () => Response.json({
+      shared, data, heard,
+      url: import.meta.url, dirname: import.meta.dirname, filename: import.meta.filename,
+      main: Deno.mainModule, args: Deno.args, argv: process.argv, folders: [Deno.cwd(), process.cwd()],
+      relative: await attempt(() => Deno.readTextFile('two/note.txt')),
+      beside: await attempt(() => Deno.readTextFile(new URL('./note.txt', import.meta.url))),
+      computed: await attempt(async () => (await import('../_shared/' + ['word', 'ts'].join('.'))).shared),
+      outside: await attempt(() => Deno.readTextFile('/etc/passwd')),
+      own: await attempt(() => [...Deno.readDirSync(path.join(Deno.env.get('TMPDIR')!, '..'))].map((entry) => entry.name).sort()),
+      permission: (await Deno.permissions.query({ name: 'read' })).state,
+      request: (await Deno.permissions.request({ name: 'read' })).state,
+      stack: (() => { try { throw new Error('here'); } catch (error) { return (error as Error).stack; } })(),
+      names: Object.keys(Deno.env.toObject()).sort(),
+      values: Object.entries(Deno.env.toObject()).filter(([name]) => !hidden.includes(name)).sort(),
+      globals: Object.getOwnPropertyNames(globalThis).sort(),
+      isStranger: Deno.uid() >= 61_184, storage: typeof localStorage,
+    }));
+"#;
+
+async fn look_around(spares: &str) -> (Value, String) {
+    let functions = TestFunctions::with(
+        &[
+            ("one/index.ts", SERVES),
+            ("two/index.ts", LOOKS_AROUND),
+            ("two/note.txt", "a note"),
+            ("two/data.json", r#"{ "a": 1 }"#),
+            ("_shared/word.ts", "export const shared: string = 'word';"),
+        ],
+        &[
+            ("plinth.functions.spare_processes", spares),
+            ("config.toml", "[edge_runtime.secrets]\nPEPPER = 'hot'"),
+        ],
+    )
+    .await;
+    functions.fetch("one").await;
+    let spare = match spares {
+        "0" => None,
+        _ => Some(functions.spare().await),
+    };
+    let answer = functions.get("two").send().await.expect("an answer");
+    let text = answer.text().await.expect("text");
+    if let Some(spare) = spare {
+        assert!(functions.worker_pids().contains(&spare), "it was used");
+    }
+    let folder = functions
+        .functions_folder()
+        .canonicalize()
+        .expect("a folder");
+    let text = text
+        .replace(&*folder.to_string_lossy(), "<folder>")
+        .replace(functions.project.reference().as_str(), "<project>")
+        .replace(&format!(":{}", functions.address.port()), "");
+    let mut told: Value = serde_json::from_str(&text).expect(&text);
+    // The service's script is part of the stack, and stands in another folder for each test.
+    let stack = told["stack"].take();
+    let stack = stack
+        .as_str()
+        .expect("a stack")
+        .lines()
+        .take(2)
+        .collect::<Vec<_>>();
+    (told, stack.join("\n"))
+}
+
+#[tokio::test]
+async fn a_function_cannot_tell_whether_its_process_waited_for_it() {
+    let usual = look_around("0").await;
+
+    let assigned = look_around("1").await;
+
+    assert_eq!(assigned, usual);
+    let (told, stack) = usual;
+    assert_eq!(told["url"], "file://<folder>/two/index.ts");
+    assert_eq!(told["folders"], json!(["<folder>", "<folder>"]));
+    assert_eq!(
+        (&told["relative"], &told["beside"], &told["computed"]),
+        (&json!("a note"), &json!("a note"), &json!("word"))
+    );
+    assert_eq!(told["heard"], json!(["load"]));
+    assert!(stack.contains("file://<folder>/two/index.ts:"), "{stack}");
+}
+
+/// Calls until the process that waited answers; one that is unlike makes the next like itself.
+async fn call_in_spare(functions: &TestFunctions, path: &str, expected: &str) {
+    let mut answers = Vec::new();
+    for _ in 0..5 {
+        let spare = functions.spare().await;
+        let (status, text) = functions.fetch(path).await;
+        assert!(status == 200 && text.starts_with(expected), "{text}");
+        if text == format!("{expected} {spare}") {
+            return;
+        }
+        answers.push((spare, text));
+    }
+    panic!("never in the process that waited: {answers:?}");
+}
+
+#[tokio::test]
+async fn all_ways_to_serve_work_in_a_process_that_waited() {
+    let functions = TestFunctions::with(
+        &[
+            ("one/index.ts", SERVES),
+            (
+                "exported/index.ts",
+                "export default { fetch: (req: Request) => new Response(`${new URL(req.url).pathname} ${Deno.pid}`) };",
+            ),
+            (
+                "node/index.ts",
+                "import { createServer } from 'node:http'; createServer((req, res) => res.end(`${req.url} ${Deno.pid}`)).listen(3000);",
+            ),
+            (
+                "view/index.tsx",
+                "import { h } from 'tags'; Deno.serve(() => new Response(`${<b>bold</b>} ${Deno.pid}`)); void h;",
+            ),
+            (
+                "view/deno.json",
+                r#"{ "imports": { "tags": "./tags.ts" }, "compilerOptions": { "jsx": "react", "jsxFactory": "h" } }"#,
+            ),
+            (
+                "view/tags.ts",
+                "export const h = (tag: string, _: unknown, ...inside: string[]) => `<${tag}>${inside.join('')}</${tag}>`;",
+            ),
+        ],
+        &[
+            ("edge_runtime.policy", "oneshot"),
+            ("functions.view.entrypoint", "functions/view/index.tsx"),
+        ],
+    )
+    .await;
+    functions.fetch("one").await;
+
+    call_in_spare(&functions, "exported/a", "/exported/a").await;
+    call_in_spare(&functions, "node/a", "/node/a").await;
+    call_in_spare(&functions, "view", "<b>bold</b>").await;
+}
+
+#[tokio::test]
+async fn what_needs_a_process_of_its_own_gets_one_and_nobody_hears_of_it() {
+    let functions = TestFunctions::with(
+        &[
+            ("one/index.ts", SERVES),
+            (
+                "main/index.ts",
+                &format!("if (import.meta.main) {{ {SERVES} }}"),
+            ),
+            (
+                "hidden/index.ts",
+                &format!("const {{ main }} = import.meta; if (main) {{ {SERVES} }}"),
+            ),
+            (
+                "package/index.ts",
+                "import { pid } from '#pid'; Deno.serve(() => new Response(String(pid)));",
+            ),
+            (
+                "package/package.json",
+                r##"{ "name": "package", "imports": { "#pid": "./pid.ts" } }"##,
+            ),
+            ("package/pid.ts", "export const pid = Deno.pid;"),
+        ],
+        &[("edge_runtime.policy", "oneshot")],
+    )
+    .await;
+    functions.fetch("one").await;
+
+    for path in ["main", "package", "hidden"] {
+        for _ in 0..2 {
+            let spare = functions.spare().await;
+            let (status, pid) = functions.fetch(path).await;
+            assert_eq!(status, 200, "{path}: {pid}");
+            assert_ne!(pid, spare.to_string(), "{path}");
+        }
+    }
+
+    let records = functions.records_with(|_| true).await;
+    let failures = records
+        .iter()
+        .filter(|record| record.fields["event_type"] == "BootFailure");
+    assert_eq!(failures.count(), 0);
+}
+
+#[tokio::test]
+async fn what_does_not_start_says_so_once_and_as_usual() {
+    let functions = TestFunctions::with(
+        &[
+            ("one/index.ts", SERVES),
+            ("thrower/index.ts", "throw new Error('at the top');"),
+        ],
+        &[],
+    )
+    .await;
+    functions.fetch("one").await;
+    functions.spare().await;
+
+    let (status, body) = functions.failure("thrower").await;
+
+    assert_eq!((status, &body["code"]), (503, &json!("BOOT_ERROR")));
+    let message = body["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("at supabase/functions/thrower/index.ts:1:7"),
+        "{message}"
+    );
+    let is_failure = |record: &plinth_log::Record| {
+        record.fields.get("event_type") == Some(&json!("BootFailure"))
+    };
+    let records = functions.records_with(is_failure).await;
+    assert_eq!(
+        records.iter().filter(|record| is_failure(record)).count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_process_that_waited_reads_no_sources_but_its_functions_own() {
+    let code = r#"
+        const attempt = async (what: () => unknown) => {
+          try { await what(); return 'done'; } catch (error) { return (error as Error).name; }
+        };
+        Deno.serve(async (req) => {
+          const other = import.meta.url.replace(/\/(one|two)\/\d+\//, (_, name, version) => `/${name === 'one' ? 'two' : 'one'}/${name === 'one' ? 2 : 1}/`)
+            .replace(/(one|two)\/index\.ts$/, (name) => name.startsWith('one') ? 'two/index.ts' : 'one/index.ts');
+          return Response.json({
+            pid: Deno.pid, other,
+            own: await attempt(() => Deno.readTextFile(new URL(import.meta.url))),
+            read: await attempt(() => Deno.readTextFile(new URL(other))),
+            list: await attempt(() => Deno.readDirSync(new URL('..', other))),
+            imported: await attempt(() => import(other)),
+            asked: (await Deno.permissions.request({ name: 'read', path: new URL(other) })).state,
+            passwd: await attempt(() => Deno.readTextFile('/etc/passwd')),
+          });
+        });"#;
+    let functions = TestFunctions::with(&[], &[]).await;
+    functions.shelf.deploy("one", &[("one/index.ts", code)]);
+    functions.shelf.deploy("two", &[("two/index.ts", code)]);
+    told(&functions, "one").await;
+    let spare = functions.spare().await;
+
+    let told = told(&functions, "two").await;
+
+    assert_eq!(told["pid"], spare, "{told}");
+    let other = told["other"].as_str().unwrap();
+    let other = url::Url::parse(other).unwrap().to_file_path().unwrap();
+    assert!(other.is_file(), "{other:?} is there to be read");
+    assert_eq!(told["own"], "done");
+    for name in ["read", "list", "imported", "passwd"] {
+        let refused = ["NotCapable", "TypeError"].contains(&told[name].as_str().unwrap());
+        assert!(refused, "{name}: {told}");
+    }
+    assert_eq!(told["asked"], "denied");
+}
+
+#[tokio::test]
+async fn what_is_cached_stays_with_its_function() {
+    let code = r#"
+        const cache = await caches.open('words');
+        const before = await caches.match('https://a.example/');
+        await cache.put('https://a.example/', new Response('kept'));
+        const found = await (await caches.match('https://a.example/', { cacheName: 'words' }))?.text();
+        const told = { pid: Deno.pid, before: !!before, found, names: await caches.keys(), has: await caches.has('words') };
+        Deno.serve(() => Response.json(told));"#;
+    let functions = TestFunctions::with(
+        &[
+            ("one/index.ts", code),
+            ("two/index.ts", code),
+            ("three/index.ts", code),
+        ],
+        &[],
+    )
+    .await;
+    told(&functions, "one").await;
+
+    for path in ["two", "three"] {
+        let spare = functions.spare().await;
+        let told = told(&functions, path).await;
+        let expected = json!({ "pid": spare, "before": false, "found": "kept", "names": ["words"], "has": true });
+        assert_eq!(told, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn limits_hold_in_a_process_that_waited() {
+    let functions = TestFunctions::with(
+        &[
+            ("one/index.ts", SERVES),
+            (
+                "two/index.ts",
+                r#"
+                const kept: unknown[] = [];
+                Deno.serve(async (req) => {
+                  const path = new URL(req.url).pathname;
+                  if (path.endsWith('/loop')) for (;;);
+                  if (path.endsWith('/heap')) for (let i = 0; ; i++) { kept.push({ i, text: 'x'.repeat(10) + i }); if (i % 100000 === 0) await new Promise((r) => setTimeout(r)); }
+                  return new Response(String(Deno.pid));
+                });"#,
+            ),
+        ],
+        &[
+            ("plinth.functions.cpu", "1s"),
+            ("plinth.functions.memory", "128MiB"),
+        ],
+    )
+    .await;
+    functions.fetch("one").await;
+
+    for path in ["two/loop", "two/heap"] {
+        let spare = functions.spare().await;
+        assert_eq!(functions.fetch("two").await, (200, spare.to_string()));
+        let (status, body) = functions.failure(path).await;
+        let expected = (546, &json!("WORKER_RESOURCE_LIMIT"));
+        assert_eq!((status, &body["code"]), expected, "{path}");
+        until("it to go", || !functions.worker_pids().contains(&spare)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_waits_knows_no_secret() {
+    let functions = TestFunctions::with(
+        &[("one/index.ts", SERVES)],
+        &[("config.toml", "[edge_runtime.secrets]\nPEPPER = 'very hot'")],
+    )
+    .await;
+    functions.fetch("one").await;
+
+    let spare = functions.spare().await;
+
+    for file in ["environ", "cmdline"] {
+        let text = std::fs::read(format!("/proc/{spare}/{file}")).unwrap();
+        let text = String::from_utf8_lossy(&text);
+        for secret in ["very hot", "the service key", "sb_secret_"] {
+            assert!(!text.contains(secret), "{file}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_waits_is_not_used_for_other_settings() {
+    let functions =
+        TestFunctions::with(&[("one/index.ts", SERVES), ("two/index.ts", SERVES)], &[]).await;
+    functions.fetch("one").await;
+    let spare = functions.spare().await;
+
+    functions.set(&[("plinth.functions.memory", "200MiB")]);
+    let (_, pid) = functions.fetch("two").await;
+
+    assert_ne!(pid, spare.to_string());
+    until("it to be replaced", || {
+        let mut processes = functions.processes().into_iter();
+        !processes.any(|process| process.pid == spare)
+    })
+    .await;
+    assert_ne!(functions.spare().await, spare);
+
+    functions.set(&[("plinth.functions.spare_processes", "0")]);
+    functions.fetch("two").await;
+    until("none to wait", || {
+        functions
+            .processes()
+            .iter()
+            .all(|process| !process.is_waiting)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_process_that_waits_makes_room_for_one_that_is_needed() {
+    let functions = TestFunctions::start(Wish {
+        files: &[
+            ("one/index.ts", SERVES),
+            ("two/index.ts", &format!("import.meta.main; {SERVES}")),
+        ],
+        settings: &[("plinth.functions.wait_timeout", "500ms")],
+        max_workers: Some(2),
+        ..Wish::default()
+    })
+    .await;
+    let (_, one) = functions.fetch("one").await;
+    functions.spare().await;
+
+    assert_eq!(functions.fetch("two").await.0, 200);
+
+    assert_eq!(functions.processes().len(), 2);
+    assert_eq!(functions.fetch("one").await, (200, one), "it stayed");
+}
