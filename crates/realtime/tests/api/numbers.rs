@@ -129,12 +129,15 @@ async fn groups_are_counted_per_change_and_so_is_the_time_of_a_batch() {
     let realtime = TestRealtime::start().await;
     realtime.publish("public.notes", NOTES).await;
     let mut sockets = Vec::new();
-    // Three sockets of two people, whom the policy tells apart.
-    for sub in [ANN, ANN, "00000000-0000-0000-0000-00000000000b"] {
+    // Three sockets with the tokens of two people, whom the policy tells apart.
+    let (ann, bob) = (
+        token_of(ANN),
+        token_of("00000000-0000-0000-0000-00000000000b"),
+    );
+    for token in [&ann, &ann, &bob] {
         let mut socket = realtime.socket().await;
-        let token = token_of(sub);
         socket
-            .subscribe_as("1", "realtime:r", notes(), Some(&token))
+            .subscribe_as("1", "realtime:r", notes(), Some(token))
             .await;
         sockets.push(socket);
     }

@@ -19,8 +19,8 @@ async fn joins_with_bad_tokens_are_refused_by_name() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
     let claims = "InvalidJWTToken: Fields `role` and `exp` are required in JWT";
-    let no_key = "JwtSignerError: Failed to generate JWT signer for key ID (kid) \"k1\", check your \
-        JWT secret or JWKS configuration";
+    let no_key = "JwtSignerError: Failed to generate JWT signer, check your JWT secret or JWKS \
+        configuration";
     let malformed = "MalformedJWT: The token provided is not a valid JWT";
     let forged = "JwtSignatureError: Failed to validate JWT signature";
     let cases = [
@@ -28,10 +28,7 @@ async fn joins_with_bad_tokens_are_refused_by_name() {
         (sign(&json!({"role": "authenticated"})), claims),
         (sign(&json!({"exp": now() + 60})), claims),
         (signed_elsewhere(json!({"alg": "HS256"})), forged),
-        (
-            signed_elsewhere(json!({"alg": "RS256", "kid": "k1"})),
-            no_key,
-        ),
+        (signed_elsewhere(json!({"alg": "RS256"})), no_key),
     ];
     for (place, (token, expected)) in cases.iter().enumerate() {
         let payload = json!({"config": {}, "access_token": token});
