@@ -189,9 +189,9 @@ const assigned = (() => {
   const take = () => {
     if (isTaken) return false;
     isTaken = true;
-    stopGivingAddresses();
-    // Servers of node:http look for it when they begin to listen.
+    // Servers of node:http look for it when they begin to listen, and say that they do a moment later.
     setTimeout(() => Deno.env.delete("DENO_SERVE_ADDRESS"), 0);
+    Deno.unrefTimer(setTimeout(stopGivingAddresses, 100));
     queueMicrotask(listenToOrders);
     return true;
   };
