@@ -1,6 +1,6 @@
 -- A new user's trigrams would wait in a list that every search has to read from its beginning to its
 -- end, some ten thousand users long. They go into the index at once instead, which costs a sign-up
--- less than a thousandth of what its password does.
+-- less than a hundredth of what its password does.
 
 set local role supabase_auth_admin;
 
