@@ -35,7 +35,7 @@ pub fn describe_metrics() {
     describe_histogram!(
         BOOT,
         Unit::Seconds,
-        "Time from a process's start until it serves."
+        "Time that a function takes until a process serves it."
     );
     describe_counter!(BOOT_FAILURES, "Starts that came to nothing.");
     describe_gauge!(WORKERS, "Processes that serve or finish what they have.");
