@@ -102,9 +102,4 @@ impl Package {
             .parent()
             .expect("a manifest lies in a folder")
     }
-
-    pub(crate) fn is_tested_with(&self, package: &str) -> bool {
-        let mut dependencies = self.dependencies.iter();
-        dependencies.any(|d| d.name == package && d.kind.as_deref() == Some("dev"))
-    }
 }

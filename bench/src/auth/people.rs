@@ -41,11 +41,37 @@ fn uuid(number: u64) -> String {
     parts.map(|part| &digits[part]).join("-")
 }
 
+/// Indexes that find texts by their pieces are made five times as fast afterwards.
+const WITHOUT_SEARCH: &str = "
+    create table public.search_indexes as
+        select indexname, indexdef from pg_indexes
+        where schemaname = 'auth' and tablename = 'users' and indexdef like '% USING gin %';
+    do $$
+    declare
+        name text;
+    begin
+        for name in select indexname from public.search_indexes loop
+            execute format('drop index auth.%I', name);
+        end loop;
+    end $$";
+const WITH_SEARCH: &str = "
+    set maintenance_work_mem = '512MB';
+    do $$
+    declare
+        definition text;
+    begin
+        for definition in select indexdef from public.search_indexes loop
+            execute definition;
+        end loop;
+    end $$;
+    drop table public.search_indexes";
+
 /// Fills a database that has the schema with people numbered from one.
 pub(crate) fn fill(databases: &Databases, database: &str, count: u64) -> anyhow::Result<()> {
     let hash = hash()?;
+    databases.execute(database, WITHOUT_SEARCH)?;
     databases.execute(database, &rows(count, &hash))?;
-    for statement in ["vacuum (analyze)", "checkpoint"] {
+    for statement in [WITH_SEARCH, "vacuum (analyze)", "checkpoint"] {
         databases.execute(database, statement)?;
     }
     Ok(())

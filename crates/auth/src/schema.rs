@@ -39,7 +39,7 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
         migration!(13, "mailbox", "0013_mailbox.sql"),
         migration!(14, "audit_order", "0014_audit_order.sql"),
         migration!(15, "search", "0015_search.sql"),
-        migration!(16, "search_at_once", "0016_search_at_once.sql"),
+        migration!(16, "search_pieces", "0016_search_pieces.sql"),
     ],
 };
 

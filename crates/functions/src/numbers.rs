@@ -136,3 +136,25 @@ impl Numbers {
         counter!(ENDED, self.with("reason", reason)).increment(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Words that begin like a number of ours.
+    fn names(text: &str) -> BTreeSet<&str> {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words
+            .filter(|word| word.starts_with("plinth_functions_"))
+            .collect()
+    }
+
+    #[test]
+    fn every_number_is_explained() {
+        let (code, _) = include_str!("numbers.rs")
+            .split_once("#[cfg(test)]")
+            .expect("code before tests");
+        let page = include_str!("../../../docs/metrics.md");
+        assert_eq!(names(code), names(page));
+    }
+}

@@ -78,6 +78,8 @@ pub fn server_options(state_dir: PathBuf) -> Options {
     options.settings = [
         // A crash of the machine may cost a test's data, and nobody minds.
         ("fsync", "off"),
+        // Hundreds of databases would be looked at all the time; none lives long enough to need it.
+        ("autovacuum", "off"),
         ("max_connections", "300"),
         // A test that says `set synchronous_commit = on` waits for somebody who never comes: its
         // commit is written, and nobody sees it.

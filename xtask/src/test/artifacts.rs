@@ -28,8 +28,25 @@ struct Executable {
     /// The folder of the package, in which its tests run.
     folder: PathBuf,
     target: String,
-    is_test: bool,
+    kind: Kind,
     file: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Program,
+    UnitTests,
+    IntegrationTests,
+}
+
+impl Kind {
+    fn of(target: &Target, profile: &Profile) -> Self {
+        match (profile.test, target.kind.iter().any(|kind| kind == "test")) {
+            (false, _) => Self::Program,
+            (true, false) => Self::UnitTests,
+            (true, true) => Self::IntegrationTests,
+        }
+    }
 }
 
 /// A line that cargo writes about something it built.
@@ -45,6 +62,7 @@ struct Message {
 #[derive(Deserialize)]
 struct Target {
     name: String,
+    kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -76,8 +94,8 @@ impl Artifacts {
                 executables.push(Executable {
                     package: package.name.clone(),
                     folder: package.folder().to_owned(),
+                    kind: Kind::of(&target, &profile),
                     target: target.name,
-                    is_test: profile.test,
                     file,
                 });
             }
@@ -93,7 +111,7 @@ impl Artifacts {
         let mut programs = self
             .executables
             .iter()
-            .filter(|executable| !executable.is_test);
+            .filter(|executable| executable.kind == Kind::Program);
         if let Some(program) = programs.find(|program| program.target == name) {
             return Ok(program.file.clone());
         }
@@ -101,20 +119,21 @@ impl Artifacts {
         Ok(Workspace::load()?.target_directory.join("debug").join(name))
     }
 
-    /// Runs the test programs of some packages with a variable set, all of them even if one fails.
+    /// Runs the integration tests of some packages with a variable set, all of them even if one
+    /// fails.
     pub(super) fn run_tests_of(
         &self,
         packages: &[&str],
         variable: (&str, &str),
     ) -> Result<Outcome> {
-        self.run_tests_named(packages, None, variable)
+        self.run_tests_named(packages, &[], variable)
     }
 
-    /// As [`Self::run_tests_of`], only tests whose name has this in it.
+    /// As [`Self::run_tests_of`], only tests whose name has one of these in it.
     pub(super) fn run_tests_named(
         &self,
         packages: &[&str],
-        part_of_name: Option<&str>,
+        parts_of_name: &[&str],
         (variable, value): (&str, &str),
     ) -> Result<Outcome> {
         let mut failed = Vec::new();
@@ -122,7 +141,7 @@ impl Artifacts {
             println!("     Running {} of {}", test.target, test.package);
             let mut command = Command::new(&test.file);
             command
-                .args(part_of_name)
+                .args(parts_of_name)
                 .current_dir(&test.folder)
                 .env("CARGO_MANIFEST_DIR", &test.folder)
                 .env(variable, value)
@@ -142,7 +161,7 @@ impl Artifacts {
         let tests = self
             .executables
             .iter()
-            .filter(|executable| executable.is_test);
+            .filter(|executable| executable.kind == Kind::IntegrationTests);
         tests.filter(|test| packages.contains(&test.package.as_str()))
     }
 }
@@ -169,11 +188,16 @@ mod tests {
         serde_json::from_value(value).expect("the form of cargo metadata")
     }
 
-    fn message(package: &str, target: &str, is_test: bool, file: Option<&str>) -> String {
+    fn message(
+        package: &str,
+        (kind, target): (&str, &str),
+        is_test: bool,
+        file: Option<&str>,
+    ) -> String {
         json!({
             "reason": "compiler-artifact",
             "manifest_path": format!("/w/{package}/Cargo.toml"),
-            "target": { "name": target, "kind": ["bin"] },
+            "target": { "name": target, "kind": [kind] },
             "profile": { "test": is_test },
             "executable": file,
         })
@@ -182,11 +206,11 @@ mod tests {
 
     fn artifacts() -> Artifacts {
         let messages = [
-            message("plinth-log", "plinth_log", false, None),
-            message("plinth-log", "plinth_log", true, Some("/t/plinth_log-1")),
-            message("plinth", "plinth", true, Some("/t/plinth-2")),
-            message("plinth", "plinth", false, Some("/t/plinth")),
-            message("plinth", "start", true, Some("/t/start-3")),
+            message("plinth-log", ("lib", "plinth_log"), false, None),
+            message("plinth-log", ("test", "files"), true, Some("/t/files-1")),
+            message("plinth", ("bin", "plinth"), true, Some("/t/plinth-2")),
+            message("plinth", ("bin", "plinth"), false, Some("/t/plinth")),
+            message("plinth", ("test", "start"), true, Some("/t/start-3")),
             json!({ "reason": "build-finished", "success": true }).to_string(),
         ];
         Artifacts::parse(&messages.join("\n"), &workspace()).expect("well-formed messages")
@@ -201,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_tests_of_the_chosen_packages_run() {
+    fn only_the_integration_tests_of_the_chosen_packages_run() {
         let artifacts = artifacts();
         let files: Vec<_> = artifacts
             .tests_of(&["plinth"])
             .map(|test| test.file.clone())
             .collect();
-        assert_eq!(files, [Path::new("/t/plinth-2"), Path::new("/t/start-3")]);
+        assert_eq!(files, [Path::new("/t/start-3")]);
     }
 
     #[test]
@@ -217,7 +241,7 @@ mod tests {
             package: "plinth".to_owned(),
             folder: folder.path().to_owned(),
             target: target.to_owned(),
-            is_test: true,
+            kind: Kind::IntegrationTests,
             file: PathBuf::from(file),
         };
         let executables = vec![
@@ -241,12 +265,11 @@ mod tests {
             package: "plinth".to_owned(),
             folder: folder.path().to_owned(),
             target: "blackbox".to_owned(),
-            is_test: true,
+            kind: Kind::IntegrationTests,
             file: PathBuf::from("/usr/bin/mkdir"),
         };
         let executables = vec![executable];
-        let run =
-            Artifacts { executables }.run_tests_named(&["plinth"], Some("storage_"), ("A", "b"));
+        let run = Artifacts { executables }.run_tests_named(&["plinth"], &["storage_"], ("A", "b"));
         run.expect("it succeeds");
         assert!(folder.path().join("storage_").is_dir());
     }

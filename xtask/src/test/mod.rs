@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that a test needs, and then every test.
 //!
-//! Rust tests run twice: on the PostgreSQL that Plinth brings along, and on the oldest one it
-//! supports. Suites in JavaScript drive the very binary that the Rust tests were built with. What is
+//! Rust tests run on the PostgreSQL that Plinth brings along, and those whose statements another
+//! version may understand otherwise also on the oldest one it supports. Suites in JavaScript drive the very binary that the Rust tests were built with. What is
 //! about files runs once more on a real S3 server (`s3_store.rs`).
 
 mod artifacts;
@@ -25,8 +25,12 @@ use crate::{
 };
 use artifacts::Artifacts;
 
-const TESTKIT: &str = "plinth-testkit";
 const PROGRAM: &str = "plinth";
+
+/// Packages that speak SQL without schemas of their own.
+const SPEAKS_SQL: [&str; 2] = ["plinth-db", "plinth-dump"];
+/// The program's tests that are about which PostgreSQL it runs on.
+const ABOUT_POSTGRES: [&str; 2] = ["external_database", "start_and_stop"];
 
 /// The suite that needs a real browser.
 const BROWSER: &str = "browser";
@@ -183,17 +187,20 @@ fn test_on_oldest_postgres(built: &OnceCell<Artifacts>) -> Result<Outcome> {
         )));
     }
     let workspace = Workspace::load()?;
-    let with_database: Vec<&str> = workspace
+    let speak_sql: Vec<&str> = workspace
         .packages
         .iter()
-        .filter(|package| package.name == PROGRAM || package.is_tested_with(TESTKIT))
+        .filter(|package| {
+            package.folder().join("migrations").is_dir()
+                || SPEAKS_SQL.contains(&package.name.as_str())
+        })
         .map(|package| package.name.as_str())
         .collect();
     let artifacts = built.get().context("the tests were not built")?;
-    artifacts.run_tests_of(
-        &with_database,
-        ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES),
-    )
+    let oldest = ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES);
+    let of_packages = artifacts.run_tests_of(&speak_sql, oldest);
+    artifacts.run_tests_named(&[PROGRAM], &ABOUT_POSTGRES, oldest)?;
+    of_packages
 }
 
 fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outcome> {

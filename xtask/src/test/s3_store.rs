@@ -34,7 +34,7 @@ pub(super) fn steps(js_clients: Option<PathBuf>, built: &OnceCell<Artifacts>) ->
     });
     let of_program = Step::new("tests of the program with files on S3", || {
         let artifacts = built.get().context("the tests were not built")?;
-        artifacts.run_tests_named(&[PROGRAM], Some(OF_PROGRAM), ON_S3)
+        artifacts.run_tests_named(&[PROGRAM], &[OF_PROGRAM], ON_S3)
     });
     let mut steps = vec![
         in_rust.needs([BUILD, RUNTIME_PACKAGES]),

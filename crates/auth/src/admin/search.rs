@@ -2,73 +2,82 @@
 
 use postgres_types::ToSql;
 
-use super::search_index::CommonTrigrams;
+use super::search_index::CommonPieces;
 
 const MATCHES: &str = "(u.email like $2 or u.raw_user_meta_data->>'full_name' ilike $2)";
-/// The same, found by trigrams that must be there: `$3` in the address, `$4` in the name. Where they
+/// The same, found by pieces that must be there: `$3` in the address, `$4` in the name. Where they
 /// are no help after all, what costs less stands first.
-const MATCHES_BY_TRIGRAMS: &str = "
-    (u.email like $2 and auth.search_trigrams(u.email) operator(pg_catalog.@>) $3
+const MATCHES_BY_PIECES: &str = "
+    (u.email like $2 and auth.search_pieces(u.email) operator(pg_catalog.@>) $3
      or u.raw_user_meta_data->>'full_name' ilike $2
-         and auth.search_trigrams(u.raw_user_meta_data->>'full_name') operator(pg_catalog.@>) $4)";
+         and auth.search_pieces(u.raw_user_meta_data->>'full_name') operator(pg_catalog.@>) $4)";
 
 /// A text that is looked for.
 pub(super) struct Search {
     pattern: String,
-    trigrams: Option<Trigrams>,
+    pieces: Option<Pieces>,
 }
 
 /// Parts of the text that an index is asked for.
-struct Trigrams {
+struct Pieces {
     email: Vec<String>,
     full_name: Vec<String>,
 }
 
 impl Search {
     /// How best to look for a text, given what is common where there is an index.
-    pub(super) fn new(text: &str, common: Option<&CommonTrigrams>) -> Self {
-        let all = trigrams(text);
-        let trigrams = common.filter(|_| !all.is_empty()).map(|common| Trigrams {
+    pub(super) fn new(text: &str, common: Option<&CommonPieces>) -> Self {
+        let all = pieces(text);
+        let pieces = common.filter(|_| !all.is_empty()).map(|common| Pieces {
             email: common.email.rarest(&all),
             full_name: common.full_name.rarest(&all),
         });
         Self {
             pattern: substring(text),
-            trigrams,
+            pieces,
         }
     }
 
     /// What is true of users who are found, as SQL with parameters from `$2` on.
     pub(super) fn condition(&self) -> &'static str {
-        match self.trigrams {
+        match self.pieces {
             None => MATCHES,
-            Some(_) => MATCHES_BY_TRIGRAMS,
+            Some(_) => MATCHES_BY_PIECES,
         }
     }
 
     pub(super) fn params(&self) -> impl Iterator<Item = &(dyn ToSql + Sync)> {
         let pattern = &self.pattern as &(dyn ToSql + Sync);
-        let trigrams = self.trigrams.iter().flat_map(|trigrams| {
-            let Trigrams { email, full_name } = trigrams;
+        let pieces = self.pieces.iter().flat_map(|pieces| {
+            let Pieces { email, full_name } = pieces;
             [email, full_name].map(|part| part as &(dyn ToSql + Sync))
         });
-        std::iter::once(pattern).chain(trigrams)
+        std::iter::once(pattern).chain(pieces)
     }
 }
 
 /// What every text has that this one is a part of, as the index has it, which knows small and
 /// capital letters of ASCII only. Nothing if that says nothing.
-fn trigrams(text: &str) -> Vec<String> {
+fn pieces(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
+    // The longer a piece, the fewer have it.
+    let by_size = [4, 3].map(|size| pieces_of_size(size, &letters));
+    by_size
+        .into_iter()
+        .find(|pieces| !pieces.is_empty())
+        .unwrap_or_default()
+}
+
+fn pieces_of_size(size: usize, letters: &[char]) -> Vec<String> {
     let plain = letters
-        .windows(3)
-        .filter(|three| three.iter().all(char::is_ascii));
-    let mut trigrams: Vec<String> = plain
-        .map(|three| three.iter().map(char::to_ascii_lowercase).collect())
+        .windows(size)
+        .filter(|piece| piece.iter().all(char::is_ascii));
+    let mut pieces: Vec<String> = plain
+        .map(|piece| piece.iter().map(char::to_ascii_lowercase).collect())
         .collect();
-    trigrams.sort_unstable();
-    trigrams.dedup();
-    trigrams
+    pieces.sort_unstable();
+    pieces.dedup();
+    pieces
 }
 
 /// A pattern for `like` that matches the text anywhere, whatever signs are in it.
@@ -95,10 +104,19 @@ mod tests {
     }
 
     #[test]
-    fn three_letters_that_every_locale_writes_alike_narrow_a_search() {
-        assert_eq!(trigrams("ABCabcd"), ["abc", "bca", "bcd", "cab"]);
-        assert_eq!(trigrams("Jürgen"), ["gen", "rge"]);
-        assert_eq!(trigrams("ab"), [""; 0]);
-        assert_eq!(trigrams("äöü"), [""; 0]);
+    fn letters_that_every_locale_writes_alike_narrow_a_search() {
+        assert_eq!(
+            pieces("ABCabcdabc"),
+            ["abca", "abcd", "bcab", "bcda", "cabc", "cdab", "dabc"]
+        );
+        assert_eq!(pieces("ABc"), ["abc"]);
+        assert_eq!(pieces("Jürgen"), ["rgen"]);
+        assert_eq!(pieces("Zoë Ann"), [" ann"]);
+        assert_eq!(pieces("Maß"), [""; 0]);
+        assert_eq!(pieces("Jörg"), [""; 0]);
+        assert_eq!(pieces("Björg"), [""; 0]);
+        assert_eq!(pieces("Annö"), ["ann"]);
+        assert_eq!(pieces("ab"), [""; 0]);
+        assert_eq!(pieces("äöü"), [""; 0]);
     }
 }

@@ -1,6 +1,6 @@
-//! What is known of the indexes that find users by trigrams.
+//! What is known of the indexes that find users by pieces of a text.
 //!
-//! An index that is asked for trigrams that everybody has (`.co`, `@ex`) reads its lists of everybody
+//! An index that is asked for pieces that everybody has (`.com`, `@exa`) reads its lists of everybody
 //! for nothing. PostgreSQL knows which those are; asking it anew for every search would cost as much
 //! as the search.
 
@@ -16,7 +16,7 @@ use time::OffsetDateTime;
 const READ: &str = include_str!("search_index.sql");
 /// PostgreSQL looks at a table again after many changes only.
 const REMEMBERED: Duration = Duration::from_secs(60);
-/// So many rare trigrams leave few rows to look at, and few lists to read.
+/// So many rare pieces leave few rows to look at, and few lists to read.
 const ENOUGH: usize = 4;
 
 /// Of one project.
@@ -25,54 +25,54 @@ pub(crate) struct SearchIndex(Mutex<Option<Known>>);
 
 struct Known {
     at: OffsetDateTime,
-    trigrams: Option<Arc<CommonTrigrams>>,
+    pieces: Option<Arc<CommonPieces>>,
 }
 
-/// How often trigrams are in addresses and names.
+/// How often pieces are in addresses and names.
 #[derive(Default)]
-pub(super) struct CommonTrigrams {
+pub(super) struct CommonPieces {
     pub(super) email: Frequencies,
     pub(super) full_name: Frequencies,
 }
 
-/// Of the trigrams of one index that many rows have. Empty if nothing is known of it.
+/// Of the pieces of one index that many rows have. Empty if nothing is known of it.
 #[derive(Default)]
 pub(super) struct Frequencies(HashMap<String, f32>);
 
 impl SearchIndex {
     /// What is common. None where a schema that another program made has no such index.
-    pub(super) async fn common_trigrams(
+    pub(super) async fn common_pieces(
         &self,
         db: &mut impl Queries,
         now: OffsetDateTime,
-    ) -> Result<Option<Arc<CommonTrigrams>>, DbError> {
+    ) -> Result<Option<Arc<CommonPieces>>, DbError> {
         if let Some(known) = self.remembered(now) {
             return Ok(known);
         }
-        let trigrams = read(db).await?.map(Arc::new);
+        let pieces = read(db).await?.map(Arc::new);
         let known = Known {
             at: now,
-            trigrams: trigrams.clone(),
+            pieces: pieces.clone(),
         };
         *self.0.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(known);
-        Ok(trigrams)
+        Ok(pieces)
     }
 
-    fn remembered(&self, now: OffsetDateTime) -> Option<Option<Arc<CommonTrigrams>>> {
+    fn remembered(&self, now: OffsetDateTime) -> Option<Option<Arc<CommonPieces>>> {
         let known = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
         let known = known.as_ref()?;
         let is_good = now >= known.at && now < known.at + REMEMBERED;
-        is_good.then(|| known.trigrams.clone())
+        is_good.then(|| known.pieces.clone())
     }
 }
 
-async fn read(db: &mut impl Queries) -> Result<Option<CommonTrigrams>, DbError> {
+async fn read(db: &mut impl Queries) -> Result<Option<CommonPieces>, DbError> {
     let rows = db.query(READ, &[]).await?;
-    let mut common = CommonTrigrams::default();
+    let mut common = CommonPieces::default();
     for row in &rows {
-        let trigrams: Option<Vec<String>> = row.try_get("trigrams")?;
+        let pieces: Option<Vec<String>> = row.try_get("pieces")?;
         let frequencies: Option<Vec<f32>> = row.try_get("frequencies")?;
-        let pairs = trigrams.into_iter().flatten();
+        let pairs = pieces.into_iter().flatten();
         let pairs = pairs.zip(frequencies.into_iter().flatten());
         let of_index = Frequencies(pairs.collect());
         match row.try_get::<_, &str>("name")? {
@@ -84,12 +84,12 @@ async fn read(db: &mut impl Queries) -> Result<Option<CommonTrigrams>, DbError> 
 }
 
 impl Frequencies {
-    /// Those of the trigrams that are worth looking up: the ones that fewest rows have, or all
+    /// Those of the pieces that are worth looking up: the ones that fewest rows have, or all
     /// while nothing is known.
-    pub(super) fn rarest(&self, trigrams: &[String]) -> Vec<String> {
-        let mut chosen = trigrams.to_vec();
+    pub(super) fn rarest(&self, pieces: &[String]) -> Vec<String> {
+        let mut chosen = pieces.to_vec();
         if !self.0.is_empty() {
-            let frequency = |trigram: &String| self.0.get(trigram).copied().unwrap_or_default();
+            let frequency = |piece: &String| self.0.get(piece).copied().unwrap_or_default();
             chosen.sort_by(|a, b| frequency(a).total_cmp(&frequency(b)));
             chosen.truncate(ENOUGH);
         }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_few_have_is_looked_up() {
         let common = [(".co", 0.9), ("@ex", 0.8), ("ann", 0.1)];
-        let common = common.map(|(trigram, frequency)| (trigram.to_owned(), frequency));
+        let common = common.map(|(piece, frequency)| (piece.to_owned(), frequency));
         let known = Frequencies(common.into());
 
         let all = texts(&[".co", "@ex", "ann", "nna", "xyz", "yzz"]);

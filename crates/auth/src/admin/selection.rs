@@ -40,7 +40,7 @@ impl<'a> Selection<'a> {
             None => None,
             Some(text) => {
                 let index = &context.state.user_search;
-                let common = index.common_trigrams(db, context.now).await?;
+                let common = index.common_pieces(db, context.now).await?;
                 Some(Search::new(text, common.as_deref()))
             }
         };

@@ -204,7 +204,7 @@ async fn nobody_waits_for_a_place_in_the_index() {
 #[tokio::test]
 async fn users_are_found_without_the_index_of_our_own_schema() {
     let api = with_users(&[], 3).await;
-    api.execute("drop function auth.search_trigrams(text) cascade")
+    api.execute("drop function auth.search_pieces(text) cascade")
         .await;
 
     let found = list(&api, "?filter=user2").await;

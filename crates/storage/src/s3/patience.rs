@@ -86,10 +86,8 @@ impl Later {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use http_body_util::BodyExt as _;
-    use tokio::time::sleep;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
 
@@ -122,7 +120,7 @@ mod tests {
         assert_eq!(bad.status(), StatusCode::NOT_FOUND);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_takes_long_is_the_same_document_with_blanks_in_it() {
         for is_good in [true, false] {
             let at_once = text(ask(Duration::ZERO, is_good).await).await;
@@ -139,7 +137,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn nobody_hears_nothing_for_long() {
         let began = Instant::now();
         let mut body = ask(BRIEF.soon * 4, true).await.into_body();
