@@ -1,7 +1,7 @@
 //! What integration tests need: a real PostgreSQL, and a database of its own for every test.
 //!
-//! Each test process starts one server below the system's temporary folder, where nothing else
-//! uses it; it ends with the process. Databases are cloned from a template that has all roles and
+//! Each test process starts one server in a folder that nothing else uses, in memory where there is
+//! enough; it ends with the process. Databases are cloned from a template that has all roles and
 //! system schemas, so that a test's database costs a tenth of a second.
 //!
 //! `PLINTH_TEST_BIN_DIR` chooses the PostgreSQL to test with; otherwise the one that `plinth`

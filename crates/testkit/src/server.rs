@@ -32,7 +32,7 @@ impl TestServer {
                 .build()
                 .expect("a runtime for the test server");
             runtime.block_on(async move {
-                let folder = std::env::temp_dir();
+                let folder = base();
                 remove_leftovers(&folder);
                 let state_dir = folder.join(format!("{PREFIX}{}", std::process::id()));
                 let server = Server::start(server_options(state_dir), |_| {})
@@ -92,6 +92,18 @@ pub fn server_options(state_dir: PathBuf) -> Options {
 }
 
 const PREFIX: &str = "plinth-testkit-";
+
+/// Memory where there is plenty. Every test makes hundreds of files, and a disk from which as many were
+/// just deleted takes long to find a place for each.
+fn base() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    if free > 10 << 30 {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
+}
 
 /// Servers stop when their process ends, but their folders stay.
 fn remove_leftovers(folder: &Path) {

@@ -8,7 +8,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -37,7 +37,9 @@ const readyLine = /^Plinth is running/m;
  */
 export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   const program = requireProgram();
-  const folder = await mkdtemp(join(tmpdir(), "plinth-js-"));
+  const folder = await mkdtemp(join(await base(), "plinth-js-"));
+  // Everybody may enter it: where the tests run as root, PostgreSQL runs as somebody else.
+  await chmod(folder, 0o755);
   const store = await startStore();
   const environment = {
     ...cleanEnvironment(),
@@ -186,6 +188,13 @@ async function readStatus(cli) {
       secretAccessKey: status.S3_PROTOCOL_ACCESS_KEY_SECRET,
     },
   };
+}
+
+/** Memory where there is plenty: dozens of new databases would keep a disk busy with syncing. */
+async function base() {
+  const memory = "/dev/shm";
+  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir();
 }
 
 /** The folder, and what had to be kept outside of it. */
