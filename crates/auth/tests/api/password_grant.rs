@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, Reply, USUAL_HASHES};
 
 const PASSWORD: &str = "correct horse";
 
@@ -54,7 +54,7 @@ async fn a_wrong_password_and_an_unknown_person_look_alike() {
 /// shorter.
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_person_take_as_long() {
-    let api = Api::start(&[]).await;
+    let api = Api::start(&[USUAL_HASHES]).await;
     api.sign_up("ann@mail.dev", PASSWORD).await;
     let mut times: [Vec<Duration>; 2] = Default::default();
     for _ in 0..7 {
@@ -148,7 +148,7 @@ async fn a_password_that_has_become_too_weak_is_reported() {
 /// Seeds make users with pgcrypto, without instance, identities or tokens.
 #[tokio::test]
 async fn users_of_a_seed_sign_in_and_their_hash_is_renewed() {
-    let api = Api::start(&[]).await;
+    let api = Api::start(&[USUAL_HASHES]).await;
     api.execute(
         "insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at)
          values (gen_random_uuid(), 'authenticated', 'authenticated', 'seed@mail.dev',

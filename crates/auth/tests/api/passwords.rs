@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Remote, Reply};
+use crate::support::{Api, Remote, Reply, USUAL_HASHES};
 
 const ASKS: (&str, &str) = ("plinth.auth.password.hibp.enabled", "true");
 
@@ -94,7 +94,7 @@ async fn hashes_of_other_systems_sign_in_and_are_renewed() {
         sk=jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==\
         $42xEC+ixf3L2lw==\
         $lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==";
-    let api = Api::start(&[]).await;
+    let api = Api::start(&[USUAL_HASHES]).await;
     for (email, hash, password) in [
         ("argon@mail.dev", argon, "password"),
         ("firebase@mail.dev", firebase, "user1password"),

@@ -34,6 +34,11 @@ pub(crate) use text_server::{MESSAGE_ID, TextServer};
 pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
 pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
 pub(crate) const PUBLIC_URL: &str = "http://api.test";
+const HASH_COST: &str = "plinth.auth.password.hash_cost";
+/// Most tests sign somebody up, and few are about what hashing costs.
+const CHEAP_HASHES: (&str, &str) = (HASH_COST, "4");
+/// What passwords cost unless somebody chooses otherwise.
+pub(crate) const USUAL_HASHES: (&str, &str) = (HASH_COST, "10");
 /// What the gateway calls every request.
 pub(crate) const REQUEST_ID: &str = "one-of-this-test";
 
@@ -49,7 +54,7 @@ pub(crate) struct Api {
 impl Api {
     /// With these settings (`("auth.enable_signup", "false")`) and the defaults for the rest. The
     /// site is at `http://localhost:3000`; addresses count as confirmed at once unless
-    /// `auth.email.enable_confirmations` says otherwise.
+    /// `auth.email.enable_confirmations` says otherwise, and passwords are hashed cheaply.
     pub(crate) async fn start(settings: &[(&str, &str)]) -> Self {
         Self::with_keys(settings, legacy_keys()).await
     }
@@ -72,7 +77,7 @@ impl Api {
     async fn with(settings: &[(&str, &str)], keyset: KeySet, pool: PoolConfig) -> Self {
         let db = TestDatabase::create().await;
         let clock = Clock::standing();
-        let loader = [("auth.site_url", "http://localhost:3000")]
+        let loader = [("auth.site_url", "http://localhost:3000"), CHEAP_HASHES]
             .iter()
             .chain(settings)
             .fold(Loader::new(), |loader, (name, value)| {
