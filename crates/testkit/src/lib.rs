@@ -8,12 +8,14 @@
 //! itself would run.
 
 mod database;
+mod room;
 mod server;
 mod traces;
 
 use plinth_db::migrate::MigrationSet;
 
 pub use database::TestDatabase;
+pub use room::folder_with_room;
 pub use server::{TestServer, server_options};
 pub use traces::{Traces, assert_no_secret};
 

@@ -9,6 +9,8 @@ use plinth_db::Target;
 use plinth_postgres::{Connection, Options, Server, binaries::Search};
 use tokio::sync::OnceCell;
 
+use crate::folder_with_room;
+
 /// A running PostgreSQL.
 pub struct TestServer {
     connection: Connection,
@@ -32,7 +34,7 @@ impl TestServer {
                 .build()
                 .expect("a runtime for the test server");
             runtime.block_on(async move {
-                let folder = base();
+                let folder = folder_with_room(ALL_DATABASES);
                 remove_leftovers(&folder);
                 let state_dir = folder.join(format!("{PREFIX}{}", std::process::id()));
                 let server = Server::start(server_options(state_dir), |_| {})
@@ -92,18 +94,8 @@ pub fn server_options(state_dir: PathBuf) -> Options {
 }
 
 const PREFIX: &str = "plinth-testkit-";
-
-/// Memory where there is plenty. Every test makes hundreds of files, and a disk from which as many were
-/// just deleted takes long to find a place for each.
-fn base() -> PathBuf {
-    let memory = Path::new("/dev/shm");
-    let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
-    if free > 10 << 30 {
-        memory.to_owned()
-    } else {
-        std::env::temp_dir()
-    }
-}
+/// The most that one test process fills, with a database for each of hundreds of tests.
+const ALL_DATABASES: u64 = 10 << 30;
 
 /// Servers stop when their process ends, but their folders stay.
 fn remove_leftovers(folder: &Path) {

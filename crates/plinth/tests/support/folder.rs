@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use plinth_testkit::folder_with_room;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -16,6 +17,9 @@ use super::{Ended, eventually, kill, plinth, postgres_processes, run_to_end};
 /// Longer than any command may take, also on a busy machine.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
+/// What the databases of all tests that run at a time fill.
+const DATABASES: u64 = 4 << 30;
+
 /// A folder of one test.
 pub(crate) struct Folder(TempDir);
 
@@ -23,7 +27,9 @@ impl Folder {
     /// Everybody may enter it: where the tests run as root, PostgreSQL runs as somebody else.
     pub(crate) fn new() -> Self {
         let mut builder = tempfile::Builder::new();
-        let folder = builder.prefix("plinth-test-").tempdir_in(base());
+        let folder = builder
+            .prefix("plinth-test-")
+            .tempdir_in(folder_with_room(DATABASES));
         let folder = folder.expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         Self(folder)
@@ -108,17 +114,6 @@ impl Folder {
         );
         self.expect_no_postgres();
         ended
-    }
-}
-
-/// Memory where there is plenty: dozens of new databases would keep a disk busy with syncing.
-fn base() -> PathBuf {
-    let memory = Path::new("/dev/shm");
-    let free = rustix::fs::statvfs(memory).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
-    if free > 4 << 30 {
-        memory.to_owned()
-    } else {
-        std::env::temp_dir()
     }
 }
 
