@@ -159,7 +159,7 @@ describe("tus-js-client", () => {
     const bytes = randomBytes(2 * CHUNK + 123);
     const given = options("deferred", { uploadLengthDeferred: true });
 
-    const { requests } = await send(Readable.from(pieces(bytes, 100_000)), given);
+    const { requests } = await send(Readable.from(pieces(bytes, MiB)), given);
 
     assert.deepEqual(methods(requests).slice(0, 3), ["POST", "PATCH", "PATCH"]);
     await assertStored("deferred", bytes);
@@ -216,7 +216,8 @@ describe("tus-js-client", () => {
 
     const both = await Promise.all([send(bytes, given), send(bytes, given)]);
 
-    assert.equal(both.length, 2);
+    const count = both.flatMap(({ requests }) => requests).length;
+    assert.ok(count < 100, `they hold each other up: ${count} requests`);
     await assertStored("shared", bytes);
   });
 
@@ -546,7 +547,6 @@ function* pieces(bytes, size) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Waits for something to become true. */
 /** Announces all bytes, sends the first of them and hangs up. */
 async function sendPart(url, bytes, count) {
   const request = http.request(url, {
@@ -564,6 +564,7 @@ async function sendPart(url, bytes, count) {
   request.destroy();
 }
 
+/** Waits for something to become true. */
 async function until(isTrue) {
   const deadline = Date.now() + 60_000;
   while (!isTrue()) {

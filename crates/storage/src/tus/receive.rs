@@ -19,8 +19,12 @@ use crate::{
     request::Context,
 };
 
-/// How long bytes are still taken that have come while another request waits.
+/// How long bytes are still taken while another request waits.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How long the next of them may take to come. A client that is still there sends on within this:
+/// cut off at once, two that work on one upload would get no further than a packet each.
+const LULL: Duration = Duration::from_millis(50);
 
 /// Bytes of one request that are made safe at a time: a crash costs no more than these, however
 /// much a client sends at once.
@@ -112,10 +116,7 @@ async fn take(
     let blobs = &context.blobs;
     let appender = blobs.append(&upload.id.version, upload.offset, at_most);
     let mut appender = appender.await?.ok_or_else(upload_gone)?;
-    let mut overdue = pin!(async {
-        lease.is_wanted().await;
-        sleep(GRACE).await;
-    });
+    let mut overdue = pin!(wanted_for(lease, GRACE));
     let stop = loop {
         // What would be the last piece ends with the object, not with a checkpoint.
         if taken >= CHECKPOINT && room > 0 {
@@ -125,7 +126,7 @@ async fn take(
             biased;
             () = &mut overdue => Err(StorageError::taken_over()),
             next = next_of_body(&mut chunk.body) => next,
-            () = lease.is_wanted() => Err(StorageError::taken_over()),
+            () = wanted_for(lease, LULL) => Err(StorageError::taken_over()),
         };
         match next {
             Ok(None) => break Stop::End,
@@ -143,6 +144,12 @@ async fn take(
         }
     };
     Ok((appender.pause().await?, stop))
+}
+
+/// Another request has waited for so long.
+async fn wanted_for(lease: &Lease, time: Duration) {
+    lease.is_wanted().await;
+    sleep(time).await;
 }
 
 /// All bytes are there. The row that names them also ends the upload; until it is written, the last
