@@ -71,24 +71,31 @@ impl Joining {
         db: &ProjectDb,
         headers: &Arc<str>,
     ) -> Result<Admission, JoinRefusal> {
-        let mut admission = match self.is_open_to_all() {
-            true => Admission::public(),
+        let hearing = match self.is_open_to_all() {
+            true => Hearing::ALL,
             false => self.ask(hub, db, headers).await?,
         };
-        admission.reservation = hub.prepare(&self.topic, self.wish.is_private).await;
-        Ok(admission)
+        // What is told while the past is read must reach this node already.
+        let reservation = hub.prepare(&self.topic, self.wish.is_private).await;
+        let replay = match hearing.broadcast {
+            true => self.past(hub, db).await?,
+            false => Replay::default(),
+        };
+        Ok(Admission {
+            hearing,
+            replay,
+            reservation,
+        })
     }
 
-    /// Asks the database, for a private channel.
+    /// Asks the database what may be heard, for a private channel.
     async fn ask(
         &self,
         hub: &Hub,
         db: &ProjectDb,
         headers: &Arc<str>,
-    ) -> Result<Admission, JoinRefusal> {
+    ) -> Result<Hearing, JoinRefusal> {
         let sub_topic = sub_topic(&self.topic);
-        let replay = self.wish.replay.as_ref().map(ReplayWish::read).transpose();
-        let replay = replay.map_err(|_| JoinRefusal::BadReplay)?;
         let asker = Asker {
             caller: self.identity.caller.clone(),
             sub_topic: sub_topic.into(),
@@ -97,23 +104,22 @@ impl Joining {
         let hearing = asker.hearing(db, self.wants_presence);
         let hearing = hub.numbers.reading(hearing).await;
         let hearing = hearing.map_err(|error| JoinRefusal::of_check(error, sub_topic))?;
-        if !hearing.broadcast && !hearing.presence {
-            return Err(JoinRefusal::Unauthorized(sub_topic.into()));
+        match hearing.broadcast || hearing.presence {
+            true => Ok(hearing),
+            false => Err(JoinRefusal::Unauthorized(sub_topic.into())),
         }
-        let replay = match replay {
-            Some(wish) if hearing.broadcast => {
-                let replay = hub.numbers.replaying(wish.load(db, sub_topic)).await;
-                replay.map_err(|error| {
-                    tracing::warn!(code = "UnableToReplayMessages", "{error}");
-                    JoinRefusal::ReplayFailed
-                })?
-            }
-            _ => Replay::default(),
+    }
+
+    /// What was told before and shall be told again.
+    async fn past(&self, hub: &Hub, db: &ProjectDb) -> Result<Replay, JoinRefusal> {
+        let Some(wish) = &self.wish.replay else {
+            return Ok(Replay::default());
         };
-        Ok(Admission {
-            hearing,
-            replay,
-            reservation: None,
+        let wish = ReplayWish::read(wish).map_err(|_| JoinRefusal::BadReplay)?;
+        let past = wish.load(db, sub_topic(&self.topic));
+        hub.numbers.replaying(past).await.map_err(|error| {
+            tracing::warn!(code = "UnableToReplayMessages", "{error}");
+            JoinRefusal::ReplayFailed
         })
     }
 
@@ -159,7 +165,8 @@ impl Joining {
             .enter(&self.topic, is_private, member.clone(), entrance);
         let presence_key = self.wish.presence_key;
         Channel {
-            join_ref: self.join_ref,
+            // Clients of the first version may leave it out; then the join itself names the channel.
+            join_ref: self.join_ref.or(self.reference),
             room,
             member,
             identity: self.identity,

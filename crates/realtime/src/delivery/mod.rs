@@ -3,7 +3,8 @@
 //! A task of its own takes what has arrived, as much as there is, and decides it together: whose
 //! filters fit (without the database, as a rule), which of them may see the row (one question per
 //! group of subscribers whom policies cannot tell apart, whatever their number), what the row looks
-//! like. A slow policy therefore makes batches larger and holds up no broadcast.
+//! like. A slow policy therefore makes batches larger. Should more wait than fits all the same,
+//! changes are left out after a while: they must not hold up the broadcasts in the same log.
 
 mod batch;
 mod change;
@@ -19,7 +20,7 @@ use plinth_db::{DbError, replication::Lsn};
 use plinth_project::{Project, ProjectDb, Service};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
@@ -31,8 +32,11 @@ use crate::{config::RealtimeConfig, hub::Hub, subscriptions::Published};
 /// Changes that are decided together, at most.
 const MOST_TOGETHER: usize = 256;
 
-/// What may wait, in KiB. Beyond it nothing more is read: the server keeps it.
+/// What may wait, in KiB. Beyond it nothing more is read for a while: the server keeps it.
 const MOST_WAITING: u32 = 32 * 1024;
+
+/// For how long. Who is still behind then misses changes until half of what waited is done.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often it is looked which tables are published.
 const PUBLISHED_INTERVAL: Duration = Duration::from_secs(30);
@@ -44,6 +48,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) struct Delivery {
     items: mpsc::UnboundedSender<Item>,
     room: Arc<Semaphore>,
+    /// Since when there is no room.
+    behind_since: Option<Instant>,
+    hub: Arc<Hub>,
     done: watch::Receiver<Lsn>,
     away: watch::Receiver<u64>,
     _task: AbortOnDropHandle<()>,
@@ -80,6 +87,8 @@ impl Delivery {
         Self {
             items,
             room: Arc::new(Semaphore::new(MOST_WAITING as usize)),
+            behind_since: None,
+            hub: hub.clone(),
             done: heard,
             away,
             _task: AbortOnDropHandle::new(tokio::spawn(working)),
@@ -106,15 +115,33 @@ impl Delivery {
         _ = self.items.send(Item::Commit(position));
     }
 
-    /// Waits while too much waits already. `size` is what the change weighs in memory.
-    pub(crate) async fn change(&self, change: Change, size: usize) {
+    /// Waits while too much waits already, but not for long. `size` is what the change weighs in
+    /// memory.
+    pub(crate) async fn change(&mut self, change: Change, size: usize) {
         let weight = u32::try_from(size / 1024 + 1).unwrap_or(MOST_WAITING);
-        let room = self
-            .room
-            .clone()
-            .acquire_many_owned(weight.min(MOST_WAITING));
-        if let Ok(room) = room.await {
-            _ = self.items.send(Item::Change(change, room));
+        let room = self.room.clone();
+        if room.available_permits() > MOST_WAITING as usize / 2 {
+            self.behind_since = None;
+        }
+        let room = room.acquire_many_owned(weight.min(MOST_WAITING));
+        let until = match self.behind_since {
+            Some(since) => since + PATIENCE,
+            None => Instant::now() + PATIENCE,
+        };
+        match timeout_at(until, room).await {
+            Ok(Ok(room)) => _ = self.items.send(Item::Change(change, room)),
+            // Nobody takes changes any more.
+            Ok(Err(_)) => {}
+            Err(_) => {
+                if self.behind_since.is_none() {
+                    self.behind_since = Some(until - PATIENCE);
+                    tracing::warn!(
+                        code = "UnableToBroadcastChanges",
+                        "policies are too slow for all changes to be told"
+                    );
+                }
+                self.hub.numbers.skipped("behind", 1);
+            }
         }
     }
 }

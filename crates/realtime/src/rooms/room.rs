@@ -188,20 +188,19 @@ impl Room {
         let version = member.version;
         {
             let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-            for message in entrance.opening {
-                outbox.push(message);
+            let mut opening = entrance.opening;
+            if let Some(join_ref) = entrance.state_for {
+                let frame = Frame {
+                    join_ref,
+                    reference: None,
+                    topic: &self.topic,
+                    event: "presence_state",
+                    payload: &presence.state(),
+                };
+                opening.push(frame.encode(version));
             }
+            outbox.push_together(opening);
             members.insert(member.id, member);
-        }
-        if let Some(join_ref) = entrance.state_for {
-            let frame = Frame {
-                join_ref,
-                reference: None,
-                topic: &self.topic,
-                event: "presence_state",
-                payload: &presence.state(),
-            };
-            outbox.push(frame.encode(version));
         }
     }
 

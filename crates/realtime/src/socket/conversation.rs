@@ -373,6 +373,7 @@ impl Conversation {
             let Some(incoming) = slot.waiting.pop_front() else {
                 if slot.channel.is_none() {
                     self.channels.remove(topic);
+                    self.give_up_seat();
                 }
                 return;
             };
@@ -447,6 +448,16 @@ impl Conversation {
             .collect();
         for (topic, refusal) in refused {
             self.fail(&topic, &refusal.text());
+        }
+    }
+
+    /// Whether all tokens are still good, those of the channels or, without any, the socket's own.
+    pub(super) fn has_good_tokens(&self) -> bool {
+        let (project, now) = (&self.scene.project, now());
+        let is_good = |identity: &Identity| identity.verify_again(project, now).is_ok();
+        match self.has_channels() {
+            true => self.joined().all(|(_, channel)| is_good(&channel.identity)),
+            false => is_good(&self.scene.identity),
         }
     }
 

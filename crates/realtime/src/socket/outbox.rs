@@ -1,7 +1,8 @@
 //! What waits for one client (§14.4). Anybody may put something in; the socket's task takes it out.
 //!
 //! It is bounded by bytes: a client that does not keep up loses its socket, comes back and starts
-//! afresh, rather than silently missing single messages.
+//! afresh, rather than silently missing single messages. What is judged is how much waited before:
+//! a large message, or a long answer to a join, is no fault of the client that gets it.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -48,23 +49,31 @@ impl Outbox {
 
     /// Puts a message in. Once the socket must end, nothing more is kept.
     pub(crate) fn push(&self, message: Message) {
+        self.push_together([message]);
+    }
+
+    /// Puts in what is one answer, however large it is altogether.
+    pub(crate) fn push_together(&self, messages: impl IntoIterator<Item = Message>) {
+        let messages = messages.into_iter();
         let mut state = self.state();
         if state.end.is_some() {
-            state.dropped += 1;
+            state.dropped += messages.count();
             return;
         }
         // Whoever was woken for the first message finds the others, too.
         let mut is_news = state.waiting.is_empty();
-        state.bytes += size(&message);
         if state.bytes > self.max_bytes {
             is_news = true;
             *state = State {
                 end: Some(End::TooSlow),
-                dropped: state.waiting.len() + 1,
+                dropped: state.waiting.len() + messages.count(),
                 ..State::default()
             };
         } else {
-            state.waiting.push(message);
+            for message in messages {
+                state.bytes += size(&message);
+                state.waiting.push(message);
+            }
         }
         drop(state);
         if is_news {
@@ -188,13 +197,24 @@ mod tests {
         let watch = || outbox.poll_overflow(&mut Context::from_waker(&waker));
 
         assert!(watch().is_pending());
-        outbox.push(Message::text("x".repeat(800)));
+        outbox.push(Message::text("x".repeat(1000)));
         assert!(watch().is_pending());
         let before = woken.0.load(Relaxed);
         outbox.push(Message::text("x".repeat(800)));
 
         assert_eq!(woken.0.load(Relaxed), before + 1);
         assert!(watch().is_ready());
+    }
+
+    #[test]
+    fn what_is_large_by_itself_is_sent() {
+        let outbox = Outbox::new(1000);
+        outbox.push(Message::text("x".repeat(5000)));
+        assert_eq!(take(&outbox), Poll::Ready((None, 1)));
+
+        let long = (0..5).map(|_| Message::text("x".repeat(800)));
+        outbox.push_together(long);
+        assert_eq!(take(&outbox), Poll::Ready((None, 5)));
     }
 
     #[test]

@@ -205,18 +205,23 @@ impl Conversation {
             "presence" => Extension::Presence,
             _ => Extension::Broadcast,
         };
-        let answer = answer.unwrap_or_else(|error| {
-            tracing::warn!(code = "UnableToSetPolicies", "{error}");
-            WriteAnswer {
-                may_write: false,
-                hearing: None,
+        let answer = match answer {
+            Ok(answer) => answer,
+            // The next frame asks again: that nobody could tell is no answer to remember.
+            Err(error) => {
+                tracing::warn!(code = "UnableToSetPolicies", "{error}");
+                if extension == Extension::Presence {
+                    self.answer(&incoming, false, "{}");
+                }
+                return;
             }
-        });
+        };
         match extension {
             Extension::Broadcast => channel.writing.broadcast = Some(answer.may_write),
             Extension::Presence => channel.writing.presence = Some(answer.may_write),
         }
         if let Some(hearing) = answer.hearing {
+            channel.has_presence = true;
             channel.member.set_hearing(hearing);
         }
         match (extension, &incoming.payload) {

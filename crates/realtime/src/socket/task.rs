@@ -156,15 +156,9 @@ impl Task {
                     alarm.as_mut().reset(self.next_alarm());
                 }
                 changed = keys.changed() => match changed {
-                    Ok(()) => {
-                        self.conversation.verify_again();
-                        if scene.identity.verify_again(&scene.project, now()).is_err()
-                            && !self.conversation.has_channels()
-                        {
-                            self.disconnect();
-                        }
-                    }
-                    Err(_) => self.disconnect(),
+                    // A closed channel is not joined again by clients; a closed socket is opened anew.
+                    Ok(()) if self.conversation.has_good_tokens() => {}
+                    Ok(()) | Err(_) => self.disconnect(),
                 },
                 changed = settings.changed() => match changed {
                     Ok(()) => {

@@ -40,7 +40,24 @@ async fn the_first_version_speaks_in_objects() {
     let leave = json!({"topic": "realtime:a", "event": "phx_leave", "payload": {}, "ref": "2"});
     socket.send(leave).await;
     assert_eq!(socket.next().await["ref"], "2");
-    let close = json!({"topic": "realtime:a", "event": "phx_close", "payload": {}, "ref": null});
+    let close = json!({"topic": "realtime:a", "event": "phx_close", "payload": {}, "ref": "1"});
+    assert_eq!(socket.next().await, close);
+}
+
+#[tokio::test]
+async fn a_second_join_without_join_refs_ends_the_first_by_its_ref() {
+    let realtime = TestRealtime::start().await;
+    let mut socket = realtime
+        .open(&format!("apikey={PUBLISHABLE_KEY}&vsn=1.0.0"))
+        .await;
+    let join = |reference: &str| json!({"topic": "realtime:a", "event": "phx_join", "payload": {}, "ref": reference});
+    socket.send(join("1")).await;
+    assert_eq!(socket.next().await["ref"], "1");
+
+    socket.send(join("2")).await;
+
+    assert_eq!(socket.next().await["ref"], "2");
+    let close = json!({"topic": "realtime:a", "event": "phx_close", "payload": {}, "ref": "1"});
     assert_eq!(socket.next().await, close);
 }
 

@@ -37,6 +37,30 @@ async fn a_socket_counts_once_and_only_with_a_channel() {
 }
 
 #[tokio::test]
+async fn a_refused_join_gives_its_seat_back_even_where_frames_wait_for_it() {
+    let realtime = TestRealtime::with(&[
+        ("plinth.realtime.max_concurrent_users", "1"),
+        ("plinth.realtime.channel_error_backoff", "10ms"),
+    ])
+    .await;
+    let mut refused = realtime.socket().await;
+    let private = json!({"config": {"private": true}});
+    refused
+        .send(json!(["1", "1", "realtime:a", "phx_join", private]))
+        .await;
+    refused
+        .send(json!(["1", "2", "realtime:a", "broadcast", {}]))
+        .await;
+    for _ in 0..2 {
+        assert_eq!(refused.next().await[4]["status"], "error");
+    }
+
+    let mut next = realtime.socket().await;
+
+    next.enter("1", "realtime:a").await;
+}
+
+#[tokio::test]
 async fn a_socket_has_so_many_channels() {
     let realtime = TestRealtime::with(&[("plinth.realtime.max_channels_per_client", "2")]).await;
     let mut socket = realtime.socket().await;
@@ -287,6 +311,35 @@ async fn a_client_that_does_not_keep_up_is_closed_and_others_go_on() {
 
     assert!(matches!(slow.end().await, Closed(Some(1011) | None)));
     quick.is_silent().await;
+}
+
+#[tokio::test]
+async fn what_is_large_by_itself_ends_nobody_who_keeps_up() {
+    let realtime = TestRealtime::with(&[("plinth.realtime.max_queue_bytes", "64KiB")]).await;
+    let config = json!({"config": {"presence": {"enabled": true}}});
+    let (mut shown, mut watching) = (realtime.socket().await, realtime.socket().await);
+    for socket in [&mut shown, &mut watching] {
+        let joined = socket.join("1", "realtime:a", config.clone()).await;
+        assert_eq!(joined["status"], "ok");
+        assert_eq!(socket.next().await[3], "presence_state");
+    }
+
+    // Each tells of what was before as well.
+    for letter in ["x", "y", "z"] {
+        let payload = json!({"event": "track", "payload": {"at": letter.repeat(100_000)}});
+        shown
+            .send(json!(["1", "2", "realtime:a", "presence", payload]))
+            .await;
+        assert_eq!(watching.next().await[3], "presence_diff");
+        assert_eq!(shown.next().await[4]["status"], "ok");
+        assert_eq!(shown.next().await[3], "presence_diff");
+    }
+
+    watching.is_silent().await;
+    let mut late = realtime.socket().await;
+    assert_eq!(late.join("1", "realtime:a", config).await["status"], "ok");
+    assert_eq!(late.next().await[3], "presence_state");
+    late.is_silent().await;
 }
 
 #[tokio::test]

@@ -73,6 +73,43 @@ async fn asking_leaves_nothing_in_the_table() {
 }
 
 #[tokio::test]
+async fn that_nobody_could_say_who_may_speak_is_not_remembered() {
+    let realtime = TestRealtime::start().await;
+    realtime
+        .execute(
+            "create table public.switch (n int); insert into public.switch values (0);
+             grant select on public.switch to authenticated;
+             create policy hear on realtime.messages for select to authenticated using (true);
+             create policy speak on realtime.messages for insert to authenticated
+                with check (1 / (select n from public.switch) = 1);",
+        )
+        .await;
+    let mut socket = realtime.socket().await;
+    let config = private(json!({"broadcast": {"ack": true}}));
+    assert_eq!(socket.join("1", "realtime:r", config).await["status"], "ok");
+    let track =
+        |reference: &str| json!(["1", reference, "realtime:r", "presence", {"event": "track"}]);
+    socket
+        .send(json!(["1", "2", "realtime:r", "broadcast", {}]))
+        .await;
+    socket.send(track("3")).await;
+    let refused = socket.next().await;
+    assert_eq!(
+        (&refused[1], &refused[4]["status"]),
+        (&json!("3"), &json!("error"))
+    );
+
+    realtime.execute("update public.switch set n = 1").await;
+
+    socket
+        .send(json!(["1", "4", "realtime:r", "broadcast", {}]))
+        .await;
+    assert_eq!(socket.next().await[4]["status"], "ok");
+    socket.send(track("5")).await;
+    assert_eq!(socket.next().await[4]["status"], "ok");
+}
+
+#[tokio::test]
 async fn a_day_without_a_partition_gets_one() {
     let realtime = TestRealtime::start().await;
     realtime.execute(OPEN).await;

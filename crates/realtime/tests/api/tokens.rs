@@ -93,6 +93,32 @@ async fn another_token_that_hears_less_ends_the_channel_with_the_reason() {
 }
 
 #[tokio::test]
+async fn another_token_that_hears_as_much_goes_on_after_a_refused_track() {
+    let realtime = TestRealtime::start().await;
+    let hear = "create policy hear on realtime.messages for select to authenticated using (true)";
+    realtime.execute(hear).await;
+    let mut socket = realtime.socket().await;
+    let payload = json!({"config": {"private": true}, "access_token": token_of(ANN)});
+    let joined = socket.join("1", "realtime:r", payload).await;
+    assert_eq!(joined["status"], "ok");
+    socket
+        .send(json!(["1", "2", "realtime:r", "presence", {"event": "track"}]))
+        .await;
+    assert_eq!(socket.next().await[4]["status"], "error");
+
+    let payload = json!({"access_token": token_of(BOB)});
+    socket
+        .send(json!(["1", "3", "realtime:r", "access_token", payload]))
+        .await;
+    socket
+        .send(json!(["1", "4", "realtime:r", "presence", {"event": "track"}]))
+        .await;
+
+    let still_there = socket.next().await;
+    assert_eq!(still_there[1], "4", "{still_there}");
+}
+
+#[tokio::test]
 async fn another_token_that_hears_more_does_so_at_once() {
     let realtime = TestRealtime::start().await;
     let policy = format!(
