@@ -92,6 +92,7 @@ impl SignedIn {
     async fn load(context: &Context, token: VerifiedToken) -> Result<Self, AuthError> {
         let subject = token.sub().filter(|sub| !sub.is_empty());
         let subject = subject.ok_or_else(missing_subject)?;
+        check_not_id_token(&token)?;
         let user_id: Uuid = subject.parse().map_err(|_| {
             AuthError::new(400, Code::BadJwt, "invalid claim: sub claim must be a UUID")
         })?;
@@ -122,6 +123,19 @@ impl SignedIn {
             session,
             token,
         })
+    }
+}
+
+/// What tells applications who somebody is has the same key and the same subject as what lets that
+/// person in, and an application must not pass the one off as the other. Only the latter has a role.
+fn check_not_id_token(token: &VerifiedToken) -> Result<(), AuthError> {
+    match token.role() {
+        Some(_) => Ok(()),
+        None => Err(AuthError::new(
+            403,
+            Code::BadJwt,
+            "invalid claim: missing role claim",
+        )),
     }
 }
 

@@ -7,6 +7,33 @@ use serde_json::json;
 
 use super::{World, fails};
 
+/// All that only the user in person may ask for.
+fn in_person() -> Vec<(Method, String)> {
+    let id = "00000000-0000-0000-0000-000000000001";
+    let factor = |rest: &str| format!("/factors/{id}{rest}");
+    let linking = "/user/identities/authorize?provider=github";
+    vec![
+        (Method::PUT, "/user".to_owned()),
+        (Method::DELETE, "/user".to_owned()),
+        (Method::GET, "/user/sessions".to_owned()),
+        (Method::DELETE, format!("/user/sessions/{id}")),
+        (Method::GET, "/reauthenticate".to_owned()),
+        (Method::GET, linking.to_owned()),
+        (Method::DELETE, format!("/user/identities/{id}")),
+        (Method::POST, "/factors".to_owned()),
+        (Method::POST, factor("/challenge")),
+        (Method::POST, factor("/verify")),
+        (Method::DELETE, factor("")),
+        (Method::POST, "/passkeys/registration/options".to_owned()),
+        (Method::POST, "/passkeys/registration/verify".to_owned()),
+        (Method::GET, "/passkeys".to_owned()),
+        (Method::DELETE, format!("/passkeys/{id}")),
+        (Method::GET, "/user/oauth/grants".to_owned()),
+        (Method::DELETE, format!("/user/oauth/grants?client_id={id}")),
+        (Method::GET, format!("/oauth/authorizations/{id}")),
+    ]
+}
+
 async fn let_in() -> (World, String, String) {
     let world = World::new().await;
     let code = world.code("email").await;
@@ -28,33 +55,9 @@ async fn it_knows_its_user() {
 #[tokio::test]
 async fn it_does_not_take_the_account_over() {
     let (world, token, _) = let_in().await;
-    let id = "00000000-0000-0000-0000-000000000001";
-    let factor = |rest: &str| format!("/factors/{id}{rest}");
 
-    for (method, path) in [
-        (Method::PUT, "/user".to_owned()),
-        (Method::DELETE, "/user".to_owned()),
-        (Method::GET, "/user/sessions".to_owned()),
-        (Method::DELETE, format!("/user/sessions/{id}")),
-        (Method::GET, "/reauthenticate".to_owned()),
-        (
-            Method::GET,
-            "/user/identities/authorize?provider=github".to_owned(),
-        ),
-        (Method::DELETE, format!("/user/identities/{id}")),
-        (Method::POST, "/factors".to_owned()),
-        (Method::POST, factor("/challenge")),
-        (Method::POST, factor("/verify")),
-        (Method::DELETE, factor("")),
-        (Method::POST, "/passkeys/registration/options".to_owned()),
-        (Method::POST, "/passkeys/registration/verify".to_owned()),
-        (Method::GET, "/passkeys".to_owned()),
-        (Method::DELETE, format!("/passkeys/{id}")),
-        (Method::GET, "/user/oauth/grants".to_owned()),
-        (Method::DELETE, format!("/user/oauth/grants?client_id={id}")),
-        (Method::GET, format!("/oauth/authorizations/{id}")),
-    ] {
-        let call = world.api.call(method.clone(), &path).json(&json!({}));
+    for (method, path) in in_person() {
+        let call = world.api.call(method, &path).json(&json!({}));
         let reply = call.bearer(&token).await;
         reply.refuses(403, "no_authorization");
     }
@@ -62,6 +65,37 @@ async fn it_does_not_take_the_account_over() {
     let link = world.api.post("/token?grant_type=id_token", body);
     let reply = link.bearer(&token).await;
     reply.refuses(403, "no_authorization");
+}
+
+/// It is signed with the same key and names the same subject, and is for the application's eyes.
+#[tokio::test]
+async fn an_id_token_is_no_way_in() {
+    let world = World::new().await;
+    let code = world.code("openid email").await;
+    let tokens = world.exchange(&code).await.ok();
+    let id_token = tokens["id_token"].as_str().expect("an ID token");
+
+    let mut calls = in_person();
+    calls.extend([
+        (Method::GET, "/user".to_owned()),
+        (Method::GET, "/oauth/userinfo".to_owned()),
+        (Method::POST, "/logout?scope=global".to_owned()),
+    ]);
+    for (method, path) in calls {
+        let body = json!({ "password": "taken over" });
+        let call = world.api.call(method, &path).json(&body);
+        call.bearer(id_token).await.refuses(403, "bad_jwt");
+    }
+    let body = json!({ "id_token": "x", "provider": "google", "link_identity": true });
+    let link = world.api.post("/token?grant_type=id_token", body);
+    link.bearer(id_token).await.refuses(403, "bad_jwt");
+    let admin = world.api.get("/admin/users").bearer(id_token).await;
+    admin.refuses(403, "not_admin");
+
+    world.api.get("/user").session(&world.user).await.ok();
+    let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
+    let sign_in = world.api.post("/token?grant_type=password", body);
+    sign_in.await.ok();
 }
 
 #[tokio::test]
