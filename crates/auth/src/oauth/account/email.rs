@@ -13,16 +13,26 @@ use crate::{
     request::Context,
 };
 
+/// How somebody came to an account whose address nobody has proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// With an identity that was the account's before: its second factors are their own.
+    Again,
+    /// With one that it did not have. Whoever made the account may be somebody else.
+    Anew,
+}
+
 /// Somebody came to an account whose address nobody has proved. Whoever made it may not be the
-/// address's owner, so nothing but the present identity stays of it.
+/// address's owner, so no way in but the present identity stays of it.
 pub(super) async fn settle(
     context: &Context,
     db: &mut impl Queries,
     user: User,
     identity: &Identity,
     visitor: &Visitor<'_>,
+    arrival: Arrival,
 ) -> Result<Entry, AuthError> {
-    let user = remove_unproven(context, db, &user, identity, visitor).await?;
+    let user = remove_unproven(context, db, &user, identity, visitor, arrival).await?;
     let user = take_vouched(context, db, user, visitor).await?;
     if is_vouched(context, &user, visitor) {
         accounts::audit_sign_up(context, db, &user, visitor.provider).await?;
@@ -59,15 +69,13 @@ pub(super) async fn remove_unproven(
     user: &User,
     identity: &Identity,
     visitor: &Visitor<'_>,
+    arrival: Arrival,
 ) -> Result<User, DbError> {
     let mut doors = u64::from(user.has_password()) + u64::from(!user.phone.is_empty());
     let sql = "delete from auth.identities where user_id = $1 and id <> $2";
     doors += db.execute(sql, &[&user.id, &identity.id]).await?;
-    for sql in [
-        "delete from auth.webauthn_credentials where user_id = $1",
-        "delete from auth.mfa_factors where user_id = $1",
-    ] {
-        doors += db.execute(sql, &[&user.id]).await?;
+    if arrival == Arrival::Anew {
+        doors += remove_factors(db, user).await?;
     }
     // Sessions of who has no other way in are the visitor's own.
     if doors > 0 {
@@ -81,6 +89,18 @@ pub(super) async fn remove_unproven(
                    email_change_confirm_status = 0";
     let user = users::update(db, user.id, context.now, columns, &[&metadata]).await?;
     identities::recompute_providers(db, &user, context.now).await
+}
+
+/// Passkeys and second factors; how many there were.
+async fn remove_factors(db: &mut impl Queries, user: &User) -> Result<u64, DbError> {
+    let mut removed = 0;
+    for sql in [
+        "delete from auth.webauthn_credentials where user_id = $1",
+        "delete from auth.mfa_factors where user_id = $1",
+    ] {
+        removed += db.execute(sql, &[&user.id]).await?;
+    }
+    Ok(removed)
 }
 
 /// An address that the provider vouches for is better than one that nobody does.

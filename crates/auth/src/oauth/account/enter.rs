@@ -6,7 +6,8 @@ use serde_json::json;
 use super::{
     Entry, Visitor, add_identity, audit_identity, check_banned,
     decision::{Decision, decide},
-    email, merge_metadata,
+    email::{self, Arrival},
+    merge_metadata,
 };
 use crate::{
     AuthError, accounts,
@@ -43,6 +44,10 @@ pub(in crate::oauth) async fn enter(
 ) -> Result<Entry, AuthError> {
     let decision = decide(context, db, visitor).await?;
     let is_new = matches!(decision, Decision::Create { .. });
+    let arrival = match decision {
+        Decision::SignIn { .. } => Arrival::Again,
+        Decision::Link(_) | Decision::Create { .. } => Arrival::Anew,
+    };
     let (user, identity) = match decision {
         Decision::SignIn { identity, user } => (
             renew(context, db, &identity, &user, visitor).await?,
@@ -54,7 +59,7 @@ pub(in crate::oauth) async fn enter(
     check_banned(context, &user)?;
     let needs_email = !(visitor.is_email_optional && user.email.is_empty());
     let mut entry = match needs_email && !user.is_email_confirmed() {
-        true => email::settle(context, db, user, &identity, visitor).await?,
+        true => email::settle(context, db, user, &identity, visitor, arrival).await?,
         false => {
             let traits = json!({ "provider": visitor.provider });
             audit::write(context, db, &user, Action::Login, traits).await?;

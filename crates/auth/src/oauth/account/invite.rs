@@ -3,7 +3,10 @@
 use plinth_db::{DbError, Queries};
 use serde_json::json;
 
-use super::{Entry, Visitor, add_identity, check_banned, email};
+use super::{
+    Entry, Visitor, add_identity, check_banned,
+    email::{self, Arrival},
+};
 use crate::{
     AuthError,
     audit::{self, Action},
@@ -50,7 +53,8 @@ pub(in crate::oauth) async fn accept(
     let identity = add_identity(context, db, &user, visitor).await?;
     let traits = json!({ "provider": visitor.provider });
     audit::write(context, db, &user, Action::InviteAccepted, traits).await?;
-    let user = email::remove_unproven(context, db, &user, &identity, visitor).await?;
+    let user =
+        email::remove_unproven(context, db, &user, &identity, visitor, Arrival::Anew).await?;
     // Whoever has the letter's token reads at the address.
     Ok(Entry::of(email::confirm(context, db, &user).await?))
 }

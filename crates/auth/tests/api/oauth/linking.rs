@@ -1,5 +1,7 @@
 //! Whose account it is: automatic linking, and what must not be linked (auth contract §5.1).
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -198,6 +200,33 @@ async fn nothing_of_a_prepared_account_is_left() {
     for table in ["one_time_tokens", "mfa_factors", "webauthn_credentials"] {
         let sql = format!("select count(*) from auth.{table}");
         assert_eq!(api.count(&sql).await, 0, "{table}");
+    }
+}
+
+/// Whoever comes back with the same identity is no stranger, though nobody vouches for the address.
+#[tokio::test]
+async fn second_factors_stay_when_their_owner_comes_back() {
+    let allow = ("plinth.auth.email.allow_unverified_sign_ins", "true");
+    for more in [&[CONFIRM][..], &[CONFIRM, allow][..]] {
+        let (api, idp) = start("spotify", more).await;
+        spotify(&idp, "s1", "ann@mail.dev");
+        visit(&api, "provider=spotify").await;
+        api.execute(
+            "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+               select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users;
+             insert into auth.webauthn_credentials (user_id, credential_id, public_key)
+               select id, '\\x01', '\\x02' from auth.users;",
+        )
+        .await;
+
+        api.advance(Duration::from_secs(600));
+        visit(&api, "provider=spotify").await;
+
+        assert_eq!(api.count("select count(*) from auth.users").await, 1);
+        for table in ["mfa_factors", "webauthn_credentials"] {
+            let sql = format!("select count(*) from auth.{table}");
+            assert_eq!(api.count(&sql).await, 1, "{table}");
+        }
     }
 }
 
