@@ -1,8 +1,11 @@
 //! Every auth route, in the order of the wire contract.
 
 use axum::{
-    Router, middleware,
-    routing::{any, delete, get, patch, post, put},
+    Router,
+    handler::Handler,
+    http::StatusCode,
+    middleware,
+    routing::{MethodRouter, any, delete, get, patch, post, put},
 };
 
 use crate::{
@@ -50,12 +53,25 @@ fn open() -> Router<AuthService> {
         .route("/sso/saml/metadata", get(system::saml))
         .route("/sso/saml/acs", post(system::saml))
         .route("/scim/v2/{*path}", get(system::scim))
-        .route("/verify", get(verify::verify_link))
-        .route("/authorize", get(oauth::authorize))
-        .route("/callback", get(oauth::callback).post(oauth::callback))
+        .route("/verify", acting_get(verify::verify_link))
+        .route("/authorize", acting_get(oauth::authorize))
+        .route(
+            "/callback",
+            acting_get(oauth::callback).post(oauth::callback),
+        )
         .route("/oauth/clients/register", post(oauth_server::register))
-        .route("/oauth/authorize", get(oauth_server::authorize))
+        .route("/oauth/authorize", acting_get(oauth_server::authorize))
         .route("/oauth/token", post(oauth_server::token))
+}
+
+/// A GET that does something. A HEAD does not: scanners of mails look at links with it, and would
+/// use them up before whom they are meant for.
+fn acting_get<H, T>(handler: H) -> MethodRouter<AuthService>
+where
+    H: Handler<T, AuthService>,
+    T: 'static,
+{
+    get(handler).head(async || StatusCode::OK)
 }
 
 /// These need a key of the project; some a user or an administrator besides, which their handlers
@@ -70,7 +86,7 @@ fn keyed() -> Router<AuthService> {
         .route("/verify", post(verify::verify))
         .route("/recover", post(recover::recover))
         .route("/resend", post(recover::resend))
-        .route("/reauthenticate", get(recover::reauthenticate))
+        .route("/reauthenticate", acting_get(recover::reauthenticate))
         .route(
             "/user",
             get(user::get).put(user::update).delete(user::delete),
@@ -78,7 +94,7 @@ fn keyed() -> Router<AuthService> {
         .route("/user/sessions", get(user::list_sessions))
         .route("/user/sessions/{id}", delete(user::end_session))
         .route("/logout", post(logout))
-        .route("/user/identities/authorize", get(oauth::link))
+        .route("/user/identities/authorize", acting_get(oauth::link))
         .route("/user/identities/{identity_id}", delete(oauth::unlink))
         .route("/factors", post(mfa::enrol))
         .route("/factors/{id}/challenge", post(mfa::challenge))
@@ -126,7 +142,7 @@ fn keyed() -> Router<AuthService> {
         .route("/oauth/userinfo", get(oauth_server::userinfo))
         .route(
             "/oauth/authorizations/{authorization_id}",
-            get(oauth_server::show),
+            acting_get(oauth_server::show),
         )
         .route(
             "/oauth/authorizations/{authorization_id}/consent",

@@ -30,7 +30,8 @@ const MAX_FORM_BYTES: usize = 64 * 1024;
 pub(crate) async fn callback(context: Context, request: Request) -> Result<Response, AuthError> {
     let (parts, body) = request.into_parts();
     let answer = read_answer(&parts.method, &parts.uri, body).await;
-    let flow = match find_flow(&context, answer.get("state")).await {
+    let found = context.in_time(find_flow(&context, answer.get("state")));
+    let flow = match found.await {
         Ok(flow) => flow,
         Err(error) => return redirects::lost(context.config.site(), &error.into()),
     };
@@ -40,7 +41,7 @@ pub(crate) async fn callback(context: Context, request: Request) -> Result<Respo
         Some(referrer) => context.wishing(referrer),
         None => context,
     };
-    match follow(&context, flow, &answer).await {
+    match context.in_time(follow(&context, flow, &answer)).await {
         Ok(Followed::Code(code)) => redirects::with_code(&target, &code),
         Ok(Followed::Session(tokens)) => redirects::with_tokens(&target, &tokens),
         Err(refusal) => redirects::failed(&target, &refusal),

@@ -10,8 +10,9 @@ use plinth_project::{
     account_pages_url,
 };
 use time::OffsetDateTime;
+use tokio::time::{Instant, timeout_at};
 
-use super::bearer::has_admin_token;
+use super::{bearer::has_admin_token, time_limit};
 use crate::{AuthConfig, AuthError, AuthService, service::ProjectState};
 
 /// What every handler starts from. Cheap to clone.
@@ -24,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) config: Arc<AuthConfig>,
     /// One time for everything that the request does.
     pub(crate) now: OffsetDateTime,
+    /// When [`Self::in_time`] gives up.
+    last_moment: Instant,
     pub(crate) client: ClientInfo,
     /// Whether the bearer token has an administrating role.
     pub(crate) is_admin: bool,
@@ -95,6 +98,18 @@ impl Context {
             .allows(url, &config.site_url, &self.account_url)
     }
 
+    /// What a browser waits for. It is given up while there is time to send the browser on: people
+    /// can do nothing with the answer to a request that took too long.
+    pub(crate) async fn in_time<T, E: From<AuthError>>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        match timeout_at(self.last_moment, work).await {
+            Ok(done) => done,
+            Err(_) => Err(time_limit::too_long().into()),
+        }
+    }
+
     /// The audience that users are looked up by.
     pub(crate) fn audience(&self) -> &str {
         let asked = self.asked_audience.as_deref();
@@ -149,6 +164,7 @@ impl FromRequestParts<AuthService> for Context {
         let context = Self {
             state: service.state(&project),
             now,
+            last_moment: time_limit::last_moment(config.max_request_duration),
             is_admin: has_admin_token(parts, &config, now),
             client: ClientInfo::read(parts, service, &config),
             external_url,

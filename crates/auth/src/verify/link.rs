@@ -27,7 +27,8 @@ pub(crate) async fn verify_link(context: Context, query: Query) -> Result<Respon
     }
     let is_pkce = token.starts_with(one_time::PKCE_PREFIX);
     let mut target = Target::new(&context.redirect_to());
-    match follow(&context, kind, token, is_pkce).await {
+    let followed = context.in_time(follow(&context, kind, token, is_pkce));
+    match followed.await {
         Ok(Followed::Session(body)) => {
             target.session(&body);
             target.fragment("type", kind);

@@ -175,3 +175,15 @@ async fn reauthentication_mails_digits_to_a_confirmed_address() {
         .await
         .refuses(422, "email_not_confirmed");
 }
+
+#[tokio::test]
+async fn looking_at_what_sends_a_code_sends_none() {
+    let api = Api::start(&[]).await;
+    let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+
+    let call = api.call(http::Method::HEAD, "/reauthenticate");
+    let reply = call.session(&tokens).await;
+
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert!(api.mails().await.is_empty());
+}

@@ -1,5 +1,6 @@
 //! `/verify` (auth contract §2.5): both ways of showing a token.
 
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::support::{Api, Reply};
@@ -225,4 +226,35 @@ async fn the_first_of_two_links_ends_with_a_message() {
         let user = api.get("/user").bearer(token).await.ok();
         assert_eq!(user["email"], "new@mail.dev");
     }
+}
+
+/// As scanners of mails do.
+#[tokio::test]
+async fn looking_at_a_link_does_not_use_it_up() {
+    let api = asked(&[CONFIRM], "", json!({})).await;
+    let link = api.mail_to("ann@mail.dev").await.link();
+
+    let reply = api.call(Method::HEAD, &link).without_key().await;
+
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(reply.header("location"), None);
+    assert!(follow(&api).await.location().contains("access_token="));
+}
+
+/// Somebody follows a link and must end up at the site, whatever keeps us.
+#[tokio::test]
+async fn a_link_that_takes_too_long_ends_at_the_site_too() {
+    let short = ("plinth.auth.request_timeout", "1s");
+    let api = asked(&[CONFIRM, short], "", json!({})).await;
+    let mut other = api.admin().await;
+    let held = other.transaction().await.expect("a transaction");
+    let sql = "select 1 from auth.users for update";
+    held.execute(sql, &[]).await.expect("locked rows");
+
+    let reply = follow(&api).await;
+
+    let told = fragment(reply.location());
+    assert_eq!(told["error_code"], "request_timeout");
+    held.rollback().await.expect("let go");
+    assert!(follow(&api).await.location().contains("access_token="));
 }

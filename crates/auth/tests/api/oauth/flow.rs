@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use http::Method;
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use super::{
-    CHALLENGE, CONFIRM, VERIFIER, come_back, depart, identity, idp::CLIENT_ID, landing, sign_in,
-    start, visit,
+    CHALLENGE, CONFIRM, VERIFIER, come_back, depart, identity,
+    idp::{CLIENT_ID, Idp},
+    landing, sign_in, start, start_with, visit,
 };
 use crate::support::claims;
 
@@ -495,4 +498,57 @@ async fn a_hook_is_told_of_each_new_person_once() {
 
     let sql = "select count(*) from public.told where provider = 'github'";
     assert_eq!(api.count(sql).await, 1);
+}
+
+#[tokio::test]
+async fn looking_at_where_a_flow_passes_moves_nothing() {
+    let (api, idp) = start("github", &[]).await;
+    idp.github(7, "ann@mail.dev", true);
+    let look = async |path: &str| {
+        let reply = api.call(Method::HEAD, path).without_key().await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        assert_eq!(reply.header("location"), None);
+    };
+
+    look("/authorize?provider=github").await;
+    let flows = "select count(*) from auth.flow_state";
+    assert_eq!(api.count(flows).await, 0);
+
+    let state = depart(&api, "provider=github").await;
+    look(&format!("/callback?state={state}&code=a-code")).await;
+    assert_eq!(idp.seen("/login/oauth/access_token").len(), 0);
+    assert_eq!(api.count("select count(*) from auth.users").await, 0);
+    let landed = landing(&come_back(&api, &state).await, 302);
+    assert!(!landed.fragment("access_token").is_empty());
+}
+
+#[tokio::test]
+async fn a_provider_that_never_answers_leaves_nobody_behind() {
+    let short = ("plinth.auth.request_timeout", "1s");
+    // It is connected to, and nobody listens.
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let mut idp = Idp::start().await;
+    idp.url = format!("http://{}", silent.local_addr().expect("an address"));
+    let api = start_with(&[("github", &idp)], &[short]).await;
+    let state = depart(&api, "provider=github").await;
+
+    let landed = landing(&come_back(&api, &state).await, 302);
+
+    landed.refuses("server_error", "request_timeout");
+    assert_eq!(landed.url.host_str(), Some("localhost"));
+}
+
+#[tokio::test]
+async fn a_flow_that_cannot_be_read_in_time_ends_at_the_site() {
+    let short = ("plinth.auth.request_timeout", "1s");
+    let (api, _idp) = start("github", &[short]).await;
+    let state = depart(&api, "provider=github").await;
+    let mut other = api.admin().await;
+    let held = other.transaction().await.expect("a transaction");
+    let sql = "select 1 from auth.flow_state for update";
+    held.execute(sql, &[]).await.expect("locked rows");
+
+    let landed = landing(&come_back(&api, &state).await, 303);
+
+    assert_eq!(landed.query("error_code"), "request_timeout");
 }

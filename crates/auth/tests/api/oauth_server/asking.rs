@@ -199,3 +199,15 @@ async fn a_project_without_a_page_for_it_says_so_to_the_application() {
     let sql = "select count(*) from auth.oauth_authorizations";
     assert_eq!(world.api.count(sql).await, 0);
 }
+
+#[tokio::test]
+async fn looking_asks_for_nothing() {
+    let world = World::new().await;
+    let path = format!("/oauth/authorize?client_id={}", world.client_id());
+
+    let reply = world.api.call(http::Method::HEAD, &path).await;
+
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let rows = "select count(*) from auth.oauth_authorizations";
+    assert_eq!(world.api.count(rows).await, 0);
+}
