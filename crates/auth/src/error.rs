@@ -111,6 +111,11 @@ impl AuthError {
         }
     }
 
+    /// The same with another status.
+    pub(crate) fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
     /// Tells the log about a fault of ours, or of a user's trigger; for whoever makes the answer.
     pub(crate) fn log(&self) {
         match &self.kind {

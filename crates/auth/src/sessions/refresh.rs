@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use plinth_db::Queries;
 use plinth_project::ServiceTransaction;
 use serde_json::Value;
@@ -80,7 +81,8 @@ pub(crate) async fn refresh(
     drop(turn);
     let (session, subject, replacement) = stored;
     let token = replacement.token.clone();
-    let mut body = issue_unlocked(context, subject, &session, token, METHOD).await?;
+    let issued = issue_unlocked(context, subject, &session, token, METHOD).await;
+    let mut body = issued.map_err(worth_another_try)?;
     body.headers = replacement.headers(&session);
     Ok(body)
 }
@@ -382,6 +384,18 @@ impl Replacement {
     }
 }
 
+/// A hook that was not reached or not understood may answer better next time, and a status below 500
+/// would end the client's session (client contract S93). What a hook itself says stays as it is.
+fn worth_another_try(error: AuthError) -> AuthError {
+    match error.code() {
+        Code::HookTimeout
+        | Code::HookTimeoutAfterRetry
+        | Code::HookPayloadOverSizeLimit
+        | Code::HookPayloadInvalidContentType => error.with_status(StatusCode::SERVICE_UNAVAILABLE),
+        _ => error,
+    }
+}
+
 /// Worth another try: a status below 500 would end the client's session (client contract S93).
 fn too_many_at_once() -> AuthError {
     AuthError::new(
@@ -409,4 +423,23 @@ fn already_used() -> AuthError {
         Code::RefreshTokenAlreadyUsed,
         "Invalid Refresh Token: Already Used",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_hook_itself_says_keeps_a_status_that_ends_sessions() {
+        let status = |code| {
+            let error = worth_another_try(AuthError::new(422, code, "no"));
+            assert_eq!(error.code(), code);
+            error.status().as_u16()
+        };
+        assert_eq!(status(Code::HookTimeout), 503);
+        assert_eq!(status(Code::HookTimeoutAfterRetry), 503);
+        assert_eq!(status(Code::HookPayloadOverSizeLimit), 503);
+        assert_eq!(status(Code::HookPayloadInvalidContentType), 503);
+        assert_eq!(status(Code::Unknown), 422);
+    }
 }

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use axum::{Json, Router};
+use axum::{
+    Json, Router,
+    response::{IntoResponse, Response},
+};
 use tokio::{net::TcpListener, sync::Barrier};
 
 use super::*;
@@ -17,7 +20,32 @@ const COMPANY: usize = 8;
 struct Mood {
     refuses: AtomicBool,
     waits: AtomicBool,
+    hangs: AtomicBool,
+    mumbles: AtomicBool,
     company: Barrier,
+}
+
+impl Mood {
+    fn is(mood: &AtomicBool) -> bool {
+        mood.load(Ordering::SeqCst)
+    }
+
+    async fn answer(&self, input: Value) -> Response {
+        if Self::is(&self.hangs) {
+            std::future::pending::<()>().await;
+        }
+        if Self::is(&self.waits) {
+            self.company.wait().await;
+        }
+        if Self::is(&self.mumbles) {
+            return "the gateway's own page".into_response();
+        }
+        let body = match Self::is(&self.refuses) {
+            true => json!({ "error": { "http_code": 403, "message": "not now" } }),
+            false => json!({ "claims": input["claims"] }),
+        };
+        Json(body).into_response()
+    }
 }
 
 /// Gives claims back as they are, or refuses.
@@ -25,20 +53,14 @@ async fn start() -> (String, Arc<Mood>) {
     let mood = Arc::new(Mood {
         refuses: AtomicBool::new(false),
         waits: AtomicBool::new(false),
+        hangs: AtomicBool::new(false),
+        mumbles: AtomicBool::new(false),
         company: Barrier::new(COMPANY),
     });
     let of_hook = mood.clone();
     let router = Router::new().fallback(move |Json(input): Json<Value>| {
         let mood = of_hook.clone();
-        async move {
-            if mood.waits.load(Ordering::SeqCst) {
-                mood.company.wait().await;
-            }
-            match mood.refuses.load(Ordering::SeqCst) {
-                true => Json(json!({ "error": { "http_code": 403, "message": "not now" } })),
-                false => Json(json!({ "claims": input["claims"] })),
-            }
-        }
+        async move { mood.answer(input).await }
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -97,6 +119,25 @@ async fn a_hook_that_refuses_costs_nobody_their_session() {
 }
 
 /// Clients take anything below 500 for the end of their session.
+#[tokio::test]
+async fn a_hook_that_is_out_of_order_may_be_asked_again() {
+    let (api, first, mood) = hooked(&[]).await;
+
+    mood.mumbles.store(true, Ordering::SeqCst);
+    let reply = refresh(&api, &token(&first)).await;
+    reply.refuses(503, "hook_payload_invalid_content_type");
+    assert_eq!(reply.header("retry-after"), Some("1"));
+
+    mood.hangs.store(true, Ordering::SeqCst);
+    let reply = refresh(&api, &token(&first)).await;
+    reply.refuses(503, "hook_timeout");
+
+    mood.mumbles.store(false, Ordering::SeqCst);
+    mood.hangs.store(false, Ordering::SeqCst);
+    refresh(&api, &token(&first)).await.ok();
+}
+
+/// The same.
 #[tokio::test]
 async fn who_waits_in_vain_may_try_again() {
     let (api, first) = signed_in(&[]).await;
