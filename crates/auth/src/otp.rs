@@ -2,6 +2,7 @@
 //! §2.4).
 
 use axum::Json;
+use plinth_project::ServiceTransaction;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -170,23 +171,34 @@ fn is_confirmed(user: &User, contact: &Contact) -> bool {
 /// Lets a known person in.
 async fn send_to(context: &Context, user: &User, wish: &Wish) -> Result<Json<Value>, AuthError> {
     let mut tx = context.begin().await?;
+    let (contact, challenge) = (&wish.contact, wish.challenge.as_ref());
+    let answer = deliver(context, &mut tx, user, contact, challenge, wish.channel).await?;
+    tx.commit().await?;
+    Ok(Json(answer))
+}
+
+/// Sends what lets somebody in; what is to be answered.
+async fn deliver(
+    context: &Context,
+    tx: &mut ServiceTransaction,
+    user: &User,
+    contact: &Contact,
+    challenge: Option<&Challenge>,
+    channel: Channel,
+) -> Result<Value, AuthError> {
     let action = Action::UserRecoveryRequested;
-    audit::write(context, &mut tx, user, action, Value::Null).await?;
-    let answer = match &wish.contact {
+    audit::write(context, tx, user, action, Value::Null).await?;
+    match contact {
         Contact::Email(_) => {
-            let challenge = wish.challenge.as_ref();
-            messages::send_letter(context, &mut tx, user, LetterKind::MagicLink, challenge).await?;
-            json!({})
+            messages::send_letter(context, tx, user, LetterKind::MagicLink, challenge).await?;
+            Ok(json!({}))
         }
         Contact::Phone(phone) => {
             let kind = TokenKind::Confirmation;
-            let sent =
-                messages::send_code(context, &mut tx, user, kind, phone, wish.channel).await?;
-            message_id(sent.1)
+            let sent = messages::send_code(context, tx, user, kind, phone, channel).await?;
+            Ok(message_id(sent.1))
         }
-    };
-    tx.commit().await?;
-    Ok(Json(answer))
+    }
 }
 
 /// `{}`, or what the provider calls the message.
@@ -232,27 +244,23 @@ async fn create(context: &Context, wish: Wish) -> Result<Json<Value>, AuthError>
         // Somebody was faster with the same address, and has mail.
         return Ok(Json(json!({})));
     };
-    let user = match signup::is_autoconfirmed(context, &applicant.contact) {
-        false => signup::ask_to_confirm(context, &mut tx, &user, &applicant).await?,
+    let contact = &applicant.contact;
+    let (user, answer) = match signup::is_autoconfirmed(context, contact) {
+        false => {
+            let user = signup::ask_to_confirm(context, &mut tx, &user, &applicant).await?;
+            (user, json!({}))
+        }
         true => {
-            let user = signup::confirm(context, &mut tx, user, &applicant.contact).await?;
-            let wish = Wish {
-                contact: applicant.contact,
-                may_create: true,
-                data: applicant.data,
-                channel: applicant.channel,
-                challenge: applicant.challenge,
-            };
-            tx.commit().await?;
-            let body = stored_body(context, &user).await?;
-            accounts::tell_after(context, &body).await?;
-            return send_to(context, &user, &wish).await;
+            let user = signup::confirm(context, &mut tx, user, contact).await?;
+            let (challenge, channel) = (applicant.challenge.as_ref(), applicant.channel);
+            let answer = deliver(context, &mut tx, &user, contact, challenge, channel).await?;
+            (user, answer)
         }
     };
     tx.commit().await?;
     let body = stored_body(context, &user).await?;
     accounts::tell_after(context, &body).await?;
-    Ok(Json(json!({})))
+    Ok(Json(answer))
 }
 
 async fn stored_body(context: &Context, user: &User) -> Result<crate::model::UserBody, AuthError> {

@@ -67,6 +67,22 @@ async fn without_confirmations_the_account_is_made_and_a_link_sent() {
 }
 
 #[tokio::test]
+async fn nobody_is_made_whom_nothing_reaches() {
+    for confirm in ["false", "true"] {
+        let api = Api::start(&[
+            ("auth.email.enable_confirmations", confirm),
+            ("auth.rate_limit.email_sent", "0"),
+        ])
+        .await;
+        for path in ["/otp", "/magiclink"] {
+            let reply = api.post(path, json!({ "email": "ann@mail.dev" })).await;
+            reply.refuses(429, "over_email_send_rate_limit");
+            assert_eq!(api.count("select count(*) from auth.users").await, 0);
+        }
+    }
+}
+
+#[tokio::test]
 async fn nobody_is_made_where_that_is_not_wanted() {
     let api = Api::start(&[]).await;
 
