@@ -96,13 +96,23 @@ pub(crate) async fn find(db: &mut impl Queries, id: Uuid) -> Result<Option<Sessi
     row.as_ref().map(Session::from_row).transpose()
 }
 
-/// All of a user's, newest first.
-pub(crate) async fn list(db: &mut impl Queries, user: Uuid) -> Result<Vec<Session>, DbError> {
+/// The newest of a user's with how each was proved, newest first; `current` is among them however
+/// old it is.
+pub(crate) async fn list(
+    db: &mut impl Queries,
+    user: Uuid,
+    current: Option<Uuid>,
+    max: i64,
+) -> Result<Vec<(Session, Vec<AmrClaim>)>, DbError> {
     let sql = format!(
-        "select {COLUMNS} from auth.sessions s where s.user_id = $1 order by s.created_at desc"
+        "select {COLUMNS}, {AMR}
+         from (select * from auth.sessions where user_id = $1
+               order by id is not distinct from $2 desc, created_at desc limit $3) s
+         order by s.created_at desc"
     );
-    let rows = db.query(&sql, &[&user]).await?;
-    rows.iter().map(Session::from_row).collect()
+    let rows = db.query(&sql, &[&user, &current, &max]).await?;
+    let listed = |row: &Row| Ok((Session::from_row(row)?, amr_from_row(row)?));
+    rows.iter().map(listed).collect()
 }
 
 /// Ends one; its refresh tokens go with it.

@@ -14,6 +14,9 @@ use crate::{
     wire_time,
 };
 
+/// More than anybody looks through; a client that signs in again and again can have any number.
+const MAX_LISTED: i64 = 200;
+
 /// `GET /user/sessions`
 pub(crate) async fn list_sessions(
     context: Context,
@@ -23,8 +26,7 @@ pub(crate) async fn list_sessions(
     let current = signed_in.session.as_ref().map(|session| session.id);
     let mut db = context.db().await?;
     let mut bodies = Vec::new();
-    for session in sessions::list(&mut db, signed_in.user.id).await? {
-        let amr = sessions::list_amr(&mut db, session.id).await?;
+    for (session, amr) in sessions::list(&mut db, signed_in.user.id, current, MAX_LISTED).await? {
         let amr = amr
             .iter()
             .map(|claim| json!({ "method": claim.method, "timestamp": claim.at.unix_timestamp() }));

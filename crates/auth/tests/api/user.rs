@@ -365,6 +365,31 @@ async fn people_see_and_end_their_own_sessions_only() {
 }
 
 #[tokio::test]
+async fn of_very_many_sessions_the_newest_are_listed_and_the_current_one() {
+    let (api, tokens) = ann(&[]).await;
+    api.execute(
+        "insert into auth.sessions (id, user_id, created_at, aal)
+           select gen_random_uuid(), u.id, u.created_at + i * interval '1 minute', 'aal1'
+           from auth.users u, generate_series(1, 300) i;",
+    )
+    .await;
+
+    let list = api.get("/user/sessions").session(&tokens).await.ok();
+
+    let list = list.as_array().expect("a list");
+    assert_eq!(list.len(), 200);
+    let times: Vec<&str> = list
+        .iter()
+        .map(|session| session["created_at"].as_str().expect("a time"))
+        .collect();
+    assert!(times.is_sorted_by(|newer, older| newer > older));
+    let last = list.last().expect("one");
+    assert_eq!(last["current"], true);
+    assert_eq!(last["amr"][0]["method"], "password");
+    assert_eq!(list[0]["amr"], json!([]));
+}
+
+#[tokio::test]
 async fn people_delete_themselves_soon_after_they_signed_in_or_with_proof() {
     let (api, tokens) = ann(&[]).await;
     api.advance(Duration::from_secs(301));
