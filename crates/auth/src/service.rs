@@ -32,7 +32,6 @@ enum Source {
 pub(crate) struct ProjectState {
     pub(crate) buckets: Buckets,
     pub(crate) turns: crate::sessions::Turns,
-    pub(crate) wrong_codes: crate::verify::WrongCodes,
     pub(crate) mail: crate::mail::MailState,
     pub(crate) user_totals: crate::admin::Totals,
     pub(crate) user_milestones: crate::admin::KeptMilestones,

@@ -3,11 +3,12 @@
 //! A token has two forms, of which a letter carries both: digits that somebody types, and what its
 //! link carries. The digits are few, so attempts at them are counted; a link's token cannot be
 //! guessed. The hash of the digits is a column of `auth.users`, the link's token a row of
-//! `auth.one_time_tokens`. Both are written and cleared together.
+//! `auth.one_time_tokens`. Both are written and cleared together. How many wrong digits were shown
+//! stands behind the hash, where every server sees it and a new token starts without it.
 
 use aws_lc_rs::digest;
 use data_encoding::HEXLOWER;
-use plinth_db::{DbError, Queries};
+use plinth_db::{DbError, Params, Queries};
 use subtle::ConstantTimeEq;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -69,8 +70,31 @@ pub(crate) fn hash(address: &str, otp: &str) -> String {
     HEXLOWER.encode(context.finish().as_ref())
 }
 
+/// Between a hash and the number of wrong digits.
+const COUNT_MARK: char = '~';
+
+/// So many codes may be tried on one token; the last wrong one makes it void.
+const ALLOWED: u32 = 10;
+
+/// What is stored, as hash and number of wrong digits so far. A number that makes no sense is the
+/// last one.
+fn split_count(stored: &str) -> (&str, u32) {
+    match stored.split_once(COUNT_MARK) {
+        Some((hash, wrong)) => (hash, wrong.parse().unwrap_or(ALLOWED)),
+        None => (stored, 0),
+    }
+}
+
+/// What is stored after wrong digits; `None` when these were the last.
+fn after_wrong(stored: &str) -> Option<String> {
+    let (hash, wrong) = split_count(stored);
+    let wrong = wrong.saturating_add(1);
+    (wrong < ALLOWED).then(|| format!("{hash}{COUNT_MARK}{wrong}"))
+}
+
 /// Whether what is stored belongs to these digits; without and with [`PKCE_PREFIX`].
 pub(crate) fn is_hash_of(stored: &str, address: &str, otp: &str) -> bool {
+    let (stored, _) = split_count(stored);
     let stored = stored.strip_prefix(PKCE_PREFIX).unwrap_or(stored);
     let wanted = hash(address, otp);
     !stored.is_empty() && bool::from(stored.as_bytes().ct_eq(wanted.as_bytes()))
@@ -159,13 +183,15 @@ pub(crate) async fn find_sent_to(
     let sql = "select t.user_id
                from auth.one_time_tokens t join auth.users u on u.id = t.user_id
                where t.relates_to = $1 and t.token_type::text = any($2)
-               order by coalesce(case t.token_type
+               order by coalesce(split_part(case t.token_type
                    when 'email_change_token_new' then u.email_change_token_new
                    when 'email_change_token_current' then u.email_change_token_current
                    when 'phone_change_token' then u.phone_change_token
-                 end = any($3::text[]), false) desc, t.updated_at desc
+                 end, $4, 1) = any($3::text[]), false) desc, t.updated_at desc
                limit 1";
-    let row = db.query_opt(sql, &[&address, &kinds, &hashes]).await?;
+    let mark = COUNT_MARK.to_string();
+    let params: Params<'_> = &[&address, &kinds, &hashes, &mark];
+    let row = db.query_opt(sql, params).await?;
     row.map(|row| row.try_get("user_id")).transpose()
 }
 
@@ -189,15 +215,40 @@ pub(crate) async fn void(
     now: OffsetDateTime,
 ) -> Result<(), DbError> {
     delete(db, user, kind).await?;
+    store(db, user, kind, "", now).await
+}
+
+/// Counts wrong digits on a token, of which this is stored; the last ones take it back. The user's
+/// row must be locked, so that many attempts at once get no further than many in a row.
+pub(crate) async fn count_wrong(
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+    stored: &str,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    match after_wrong(stored) {
+        Some(counted) => store(db, user, kind, &counted, now).await,
+        None => void(db, user, kind, now).await,
+    }
+}
+
+async fn store(
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+    value: &str,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
     let column = match kind {
-        TokenKind::Confirmation => "confirmation_token = ''",
-        TokenKind::Recovery => "recovery_token = ''",
-        TokenKind::Reauthentication => "reauthentication_token = ''",
-        TokenKind::EmailChangeNew => "email_change_token_new = ''",
-        TokenKind::EmailChangeCurrent => "email_change_token_current = ''",
-        TokenKind::PhoneChange => "phone_change_token = ''",
+        TokenKind::Confirmation => "confirmation_token = $1",
+        TokenKind::Recovery => "recovery_token = $1",
+        TokenKind::Reauthentication => "reauthentication_token = $1",
+        TokenKind::EmailChangeNew => "email_change_token_new = $1",
+        TokenKind::EmailChangeCurrent => "email_change_token_current = $1",
+        TokenKind::PhoneChange => "phone_change_token = $1",
     };
-    users::update(db, user, now, column, &[]).await?;
+    users::update(db, user, now, column, &[&value]).await?;
     Ok(())
 }
 
@@ -233,5 +284,17 @@ mod tests {
         assert!(!is_hash_of(&stored, "ann@mail.dev", "123457"));
         assert!(!is_hash_of(&stored, "eve@mail.dev", "123456"));
         assert!(!is_hash_of("", "ann@mail.dev", "123456"));
+    }
+
+    #[test]
+    fn wrong_digits_are_counted_behind_the_hash_until_the_tenth() {
+        let mut stored = format!("pkce_{}", hash("ann@mail.dev", "123456"));
+        for number in 1..10 {
+            stored = after_wrong(&stored).expect("nine are forgiven");
+            assert!(stored.ends_with(&format!("~{number}")), "{stored}");
+            assert!(is_hash_of(&stored, "ann@mail.dev", "123456"));
+        }
+        assert_eq!(after_wrong(&stored), None);
+        assert_eq!(after_wrong("hash~nonsense"), None);
     }
 }

@@ -3,7 +3,6 @@
 mod effects;
 mod link;
 mod proof;
-mod wrong_codes;
 
 use axum::{
     Json,
@@ -29,7 +28,6 @@ use proof::Purpose;
 pub(crate) use effects::{named, set_email, set_phone};
 pub(crate) use link::verify_link;
 pub(crate) use proof::is_nonce_right;
-pub(crate) use wrong_codes::WrongCodes;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -72,7 +70,7 @@ pub(crate) async fn verify(
             match checked {
                 Some(proven) => proven,
                 None => {
-                    // A token that too many wrong codes made void must stay so.
+                    // Wrong codes must stay counted.
                     tx.commit().await?;
                     return Err(expired_code());
                 }

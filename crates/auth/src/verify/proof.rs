@@ -177,7 +177,8 @@ async fn is_code_right(
     compare(context, tx, user.id, kind, &token, otp).await
 }
 
-/// Compares digits, and makes the token void when too many were wrong.
+/// Compares digits, and counts wrong ones, which in the end make the token void. The user's row is
+/// locked.
 async fn compare(
     context: &Context,
     db: &mut impl Queries,
@@ -186,19 +187,15 @@ async fn compare(
     token: &Stored<'_>,
     otp: &str,
 ) -> Result<bool, AuthError> {
-    let wrong_codes = &context.state.wrong_codes;
-    let attempt = wrong_codes.count(user, token.hash);
-    let is_right = attempt.is_allowed && one_time::is_hash_of(token.hash, token.address, otp);
-    if is_right {
-        wrong_codes.forget(user, token.hash);
-    } else if attempt.is_last {
-        one_time::void(db, user, kind, context.now).await?;
+    let is_right = one_time::is_hash_of(token.hash, token.address, otp);
+    if !is_right {
+        one_time::count_wrong(db, user, kind, token.hash, context.now).await?;
     }
     Ok(is_right)
 }
 
 /// Whether these are the digits of the user's reauthentication; the token is the caller's to
-/// clear. Too many wrong ones make it void at once, whatever becomes of the request.
+/// clear. Wrong ones are counted at once, whatever becomes of the request.
 pub(crate) async fn is_nonce_right(
     context: &Context,
     user: &User,
@@ -215,8 +212,16 @@ pub(crate) async fn is_nonce_right(
         return Ok(is_right);
     }
     let kind = TokenKind::Reauthentication;
-    let mut db = context.db().await?;
-    compare(context, &mut db, user.id, kind, &token, nonce).await
+    let mut tx = context.begin().await?;
+    // Others may have shown wrong ones meanwhile.
+    let Some(user) = users::lock(&mut tx, user.id).await? else {
+        return Ok(false);
+    };
+    let token = stored(&user, kind, is_by_phone);
+    let is_right = is_usable(context, &token, is_by_phone)
+        && compare(context, &mut tx, user.id, kind, &token, nonce).await?;
+    tx.commit().await?;
+    Ok(is_right)
 }
 
 /// Whether there is a token, and it is young enough.

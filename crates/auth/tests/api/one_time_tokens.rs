@@ -37,7 +37,7 @@ async fn ten_wrong_codes_make_the_token_void() {
     for _ in 0..9 {
         verify(&api, &wrong).await.refuses(403, "otp_expired");
     }
-    // Nine are forgiven.
+    // Nine are forgiven, and the right one would do.
     let stored = "select count(*) from auth.one_time_tokens";
     assert_eq!(api.count(stored).await, 1);
 
@@ -59,6 +59,27 @@ async fn ten_wrong_codes_make_the_token_void() {
     .ok();
     let code = api.mail_to("ann@mail.dev").await.otp();
     verify(&api, &code).await.ok();
+}
+
+/// Nor do many servers, of which each would allow ten.
+#[tokio::test]
+async fn a_restart_forgives_nothing() {
+    let settings = [CONFIRM, PATIENT];
+    let api = asked(&settings).await;
+    let right = api.mail_to("ann@mail.dev").await.otp();
+    let wrong = other_than(&right);
+    for _ in 0..5 {
+        verify(&api, &wrong).await.refuses(403, "otp_expired");
+    }
+
+    let api = api.restarted(&settings);
+    for _ in 0..5 {
+        verify(&api, &wrong).await.refuses(403, "otp_expired");
+    }
+
+    verify(&api, &right).await.refuses(403, "otp_expired");
+    let stored = "select count(*) from auth.one_time_tokens";
+    assert_eq!(api.count(stored).await, 0);
 }
 
 #[tokio::test]

@@ -76,7 +76,22 @@ impl Api {
 
     async fn with(settings: &[(&str, &str)], keyset: KeySet, pool: PoolConfig) -> Self {
         let db = TestDatabase::create().await;
-        let clock = Clock::standing();
+        Self::over(db, Clock::standing(), settings, keyset, pool)
+    }
+
+    /// The same after a restart, with these settings: what was only remembered is forgotten.
+    pub(crate) fn restarted(self, settings: &[(&str, &str)]) -> Self {
+        let pool = PoolConfig::default();
+        Self::over(self.db, self.clock, settings, legacy_keys(), pool)
+    }
+
+    fn over(
+        db: TestDatabase,
+        clock: Clock,
+        settings: &[(&str, &str)],
+        keyset: KeySet,
+        pool: PoolConfig,
+    ) -> Self {
         let loader = [("auth.site_url", "http://localhost:3000"), CHEAP_HASHES]
             .iter()
             .chain(settings)
