@@ -201,7 +201,14 @@ async fn redeem(
     let factor = store::lock(&mut tx, user.id, factor.id).await?;
     let factor = factor.ok_or_else(not_found)?;
     let challenge = open(context, &mut tx, &factor, challenge).await?;
-    use_up(context, &mut tx, &factor, &challenge, &proof).await?;
+    if let Err(error) = use_up(context, &mut tx, &factor, &challenge, &proof).await {
+        if matches!(proof, Proof::Key(_)) {
+            // Right or wrong, there is no second answer (§2.11).
+            store::delete_challenge(&mut tx, challenge.id).await?;
+            tx.commit().await?;
+        }
+        return Err(error);
+    }
     let traits = json!({
         "factor_id": factor.id, "challenge_id": challenge.id, "factor_type": factor.kind.as_str(),
     });

@@ -136,24 +136,47 @@ async fn a_known_key_raises_a_later_session() {
 async fn answers_for_others_are_refused() {
     let (api, session) = ann(&ON).await;
     let factor = enrol_key(&api, &session, "key").await;
-    let asked = challenge(&api, &session, &factor).await;
-    let good = options(&asked).clone();
     let mut elsewhere = Authenticator::new();
     elsewhere.origin = "https://evil.test";
     let mut other_party = Authenticator::new();
     other_party.rp_id = "evil.test";
     let other_challenge = json!({ "challenge": "b2xk" });
+    let answers: [&dyn Fn(&Value) -> Value; 3] = [
+        &|good| elsewhere.create(good),
+        &|good| other_party.create(good),
+        &|_| Authenticator::new().create(&other_challenge),
+    ];
 
-    for response in [
-        elsewhere.create(&good),
-        other_party.create(&good),
-        Authenticator::new().create(&other_challenge),
-    ] {
+    for answer in answers {
+        let asked = challenge(&api, &session, &factor).await;
+        let response = answer(options(&asked));
         let reply = respond(&api, &session, &factor, &asked, "create", &response).await;
         reply.refuses(422, "mfa_verification_failed");
     }
     let user = api.get("/user").session(&session).await.ok();
     assert_eq!(user["factors"][0]["status"], "unverified");
+}
+
+#[tokio::test]
+async fn a_wrong_answer_uses_the_challenge_up() {
+    let (api, session) = ann(&ON).await;
+    let mut key = Authenticator::new();
+    let (factor, _) = with_key(&api, &session, &key).await;
+    let user = session["user"]["id"].as_str().expect("an id");
+    let later = sign_in(&api).await;
+    let asked = challenge(&api, &later, &factor).await;
+
+    let wrong = Authenticator::new().get(options(&asked), user);
+    let reply = respond(&api, &later, &factor, &asked, "request", &wrong).await;
+    reply.refuses(422, "mfa_verification_failed");
+    let right = key.get(options(&asked), user);
+    let reply = respond(&api, &later, &factor, &asked, "request", &right).await;
+    reply.refuses(422, "mfa_factor_not_found");
+
+    let asked = challenge(&api, &later, &factor).await;
+    let right = key.get(options(&asked), user);
+    let reply = respond(&api, &later, &factor, &asked, "request", &right).await;
+    reply.ok();
 }
 
 #[tokio::test]
@@ -174,6 +197,7 @@ async fn a_key_of_another_person_does_not_help() {
 
     // Nor with the name of the right one on it.
     eves.id = anns.id;
+    let asked = challenge(&api, &later, &factor).await;
     let response = eves.get(options(&asked), user);
     let reply = respond(&api, &later, &factor, &asked, "request", &response).await;
     reply.refuses(422, "mfa_verification_failed");
@@ -185,7 +209,6 @@ async fn what_is_no_answer_is_refused() {
     let factor = enrol_key(&api, &session, "key").await;
     let asked = challenge(&api, &session, &factor).await;
     let good = Authenticator::new().create(options(&asked));
-
     let bare = json!({ "challenge_id": asked["id"] });
     let reply = api
         .post(&path(&factor, "/verify"), bare)
@@ -201,6 +224,7 @@ async fn what_is_no_answer_is_refused() {
         ("create", &json!({ "rawId": "?" })),
         ("create", &json!({ "x": "y".repeat(70_000) })),
     ] {
+        let asked = challenge(&api, &session, &factor).await;
         let reply = respond(&api, &session, &factor, &asked, kind, response).await;
         reply.refuses(400, "validation_failed");
     }
