@@ -195,6 +195,7 @@ fn what_is_ignored_is_told_unless_it_makes_no_difference() {
         ("GOTRUE_LOG_LEVEL", "info", "debug"),
         ("GOTRUE_LOG_FILE", "", "/var/log/auth"),
         ("GOTRUE_JWT_VALID_METHODS", "", "RS256"),
+        ("GOTRUE_MAILER_EMAIL_BACKGROUND_SENDING", "false", "true"),
         ("GOTRUE_MAILER_TEMPLATE_MAX_AGE", "10m", "1h"),
         (
             "GOTRUE_MAILER_EMAIL_VALIDATION_SERVICE_URL",
