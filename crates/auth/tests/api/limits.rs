@@ -54,6 +54,84 @@ async fn settings_choose_the_rate() {
     assert_eq!(until_refused(recover).await, 10);
 }
 
+/// None of these gets further than to what is wrong with it, and all of them count.
+#[tokio::test]
+async fn whatever_sends_something_has_a_bucket_of_its_own() {
+    let api = Api::start(&[]).await;
+    let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+    let update = async || {
+        let call = api.put("/user", json!({ "password": "" }));
+        call.session(&tokens).await
+    };
+
+    api.advance(Duration::from_secs(300));
+    for path in ["/signup", "/otp", "/magiclink", "/recover", "/resend"] {
+        let ask = async || api.post(path, json!({ "email": "nobody" })).await;
+        assert_eq!(until_refused(ask).await, 30, "{path}");
+    }
+    assert_eq!(until_refused(update).await, 30);
+    api.advance(Duration::from_secs(10));
+    assert_eq!(until_refused(update).await, 1, "thirty per five minutes");
+}
+
+#[tokio::test]
+async fn sign_ins_of_every_kind_share_one_bucket() {
+    let api = Api::start(&[]).await;
+    let sign_in = |grant: &'static str| {
+        let api = &api;
+        async move || {
+            let body = json!({
+                "email": "nobody@mail.dev", "password": "a guess", "auth_code": "a guess",
+                "code_verifier": "a guess", "provider": "google", "id_token": "a guess",
+            });
+            api.post(&format!("/token?grant_type={grant}"), body).await
+        }
+    };
+
+    for grant in ["password", "pkce", "id_token"] {
+        api.advance(Duration::from_secs(300));
+        assert_eq!(until_refused(sign_in(grant)).await, 30, "{grant}");
+        for other in ["password", "pkce", "id_token"] {
+            assert_eq!(until_refused(sign_in(other)).await, 0, "{grant}, {other}");
+        }
+    }
+    api.advance(Duration::from_secs(10));
+    let guess = sign_in("password");
+    assert_eq!(until_refused(guess).await, 5, "150 per five minutes");
+}
+
+/// Clients take a refusal for the end of their session (client contract S96).
+#[tokio::test]
+async fn refreshes_are_counted_by_session_and_never_by_address() {
+    let api = Api::start(&[("auth.rate_limit.token_refresh", "30")]).await;
+    let (one, other) = (
+        api.sign_up("ann@mail.dev", "correct horse").await,
+        api.sign_up("bob@mail.dev", "correct horse").await,
+    );
+    let refresh = |token: serde_json::Value| {
+        let api = &api;
+        async move || {
+            let body = json!({ "refresh_token": token });
+            api.post("/token?grant_type=refresh_token", body).await
+        }
+    };
+    let (one, other) = (one["refresh_token"].clone(), other["refresh_token"].clone());
+
+    // Neither sign-ins from the same address nor guesses count.
+    let body = json!({ "email": "ann@mail.dev", "password": "a guess" });
+    let guess = async || api.post("/token?grant_type=password", body.clone()).await;
+    assert_eq!(until_refused(guess).await, 30);
+    assert_eq!(until_refused(refresh(json!("aaaaaaaaaaaa"))).await, 30);
+    assert_eq!(until_refused(refresh(one.clone())).await, 30);
+
+    let refresh_other = refresh(other);
+    for _ in 0..8 {
+        refresh_other().await.ok();
+        api.advance(Duration::from_secs(26) / 8);
+    }
+    assert_eq!(until_refused(refresh(one)).await, 2, "26 seconds later");
+}
+
 #[tokio::test]
 async fn anonymous_sign_ups_are_counted_by_the_hour() {
     let api = Api::start(&[
