@@ -5,17 +5,21 @@ use postgres_types::ToSql;
 use super::search_index::CommonPieces;
 
 const MATCHES: &str = "(u.email like $2 or u.raw_user_meta_data->>'full_name' ilike $2)";
-/// The same, found by pieces that must be there: `$3` in the address, `$4` in the name. Where they
-/// are no help after all, what costs less stands first.
-const MATCHES_BY_PIECES: &str = "
-    (u.email like $2 and auth.search_pieces(u.email) operator(pg_catalog.@>) $3
-     or u.raw_user_meta_data->>'full_name' ilike $2
-         and auth.search_pieces(u.raw_user_meta_data->>'full_name') operator(pg_catalog.@>) $4)";
+/// The same, found by pieces that must be there: `$3` in the address, `$4` in the name.
+const FOUND_BY_PIECES: &str = "auth.search_users($1, $2, $3, $4)";
 
 /// A text that is looked for.
 pub(super) struct Search {
     pattern: String,
     pieces: Option<Pieces>,
+}
+
+/// Where rows with `id` and `created_at` come from.
+pub(super) enum Source {
+    /// All users of whom this is true.
+    Users(&'static str),
+    /// Nobody else than those who are found, all of the audience.
+    Found(&'static str),
 }
 
 /// Parts of the text that an index is asked for.
@@ -27,22 +31,18 @@ struct Pieces {
 impl Search {
     /// How best to look for a text, given what is common where there is an index.
     pub(super) fn new(text: &str, common: Option<&CommonPieces>) -> Self {
-        let all = pieces(text);
-        let pieces = common.filter(|_| !all.is_empty()).map(|common| Pieces {
-            email: common.email.rarest(&all),
-            full_name: common.full_name.rarest(&all),
-        });
         Self {
             pattern: substring(text),
-            pieces,
+            pieces: common.and_then(|common| Pieces::of(text, common)),
         }
     }
 
-    /// What is true of users who are found, as SQL with parameters from `$2` on.
-    pub(super) fn condition(&self) -> &'static str {
+    /// Where those who are found come from: SQL with the audience as `$1` and this search's
+    /// parameters from `$2` on.
+    pub(super) fn source(&self) -> Source {
         match self.pieces {
-            None => MATCHES,
-            Some(_) => MATCHES_BY_PIECES,
+            None => Source::Users(MATCHES),
+            Some(_) => Source::Found(FOUND_BY_PIECES),
         }
     }
 
@@ -53,6 +53,17 @@ impl Search {
             [email, full_name].map(|part| part as &(dyn ToSql + Sync))
         });
         std::iter::once(pattern).chain(pieces)
+    }
+}
+
+impl Pieces {
+    /// None where they would not help to find anybody.
+    fn of(text: &str, common: &CommonPieces) -> Option<Self> {
+        let all = pieces(text);
+        Some(Self {
+            email: common.email.rarest(&all)?,
+            full_name: common.full_name.rarest(&all)?,
+        })
     }
 }
 

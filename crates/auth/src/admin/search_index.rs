@@ -17,7 +17,9 @@ const READ: &str = include_str!("search_index.sql");
 /// PostgreSQL looks at a table again after many changes only.
 const REMEMBERED: Duration = Duration::from_secs(60);
 /// So many rare pieces leave few rows to look at, and few lists to read.
-const ENOUGH: usize = 4;
+const ENOUGH: usize = 2;
+/// Of what so many have, an index is no shorter way than the table itself.
+const COMMON: f32 = 0.1;
 
 /// Of one project.
 #[derive(Default)]
@@ -85,15 +87,18 @@ async fn read(db: &mut impl Queries) -> Result<Option<CommonPieces>, DbError> {
 
 impl Frequencies {
     /// Those of the pieces that are worth looking up: the ones that fewest rows have, or all
-    /// while nothing is known.
-    pub(super) fn rarest(&self, pieces: &[String]) -> Vec<String> {
+    /// while nothing is known. None if many rows have each of them.
+    pub(super) fn rarest(&self, pieces: &[String]) -> Option<Vec<String>> {
+        let frequency = |piece: &String| self.0.get(piece).copied().unwrap_or_default();
         let mut chosen = pieces.to_vec();
         if !self.0.is_empty() {
-            let frequency = |piece: &String| self.0.get(piece).copied().unwrap_or_default();
             chosen.sort_by(|a, b| frequency(a).total_cmp(&frequency(b)));
             chosen.truncate(ENOUGH);
         }
-        chosen
+        let is_rare = chosen
+            .first()
+            .is_some_and(|piece| frequency(piece) < COMMON);
+        is_rare.then_some(chosen)
     }
 }
 
@@ -107,18 +112,26 @@ mod tests {
 
     #[test]
     fn what_few_have_is_looked_up() {
-        let common = [(".co", 0.9), ("@ex", 0.8), ("ann", 0.1)];
+        let common = [(".co", 0.9), ("@ex", 0.8), ("ann", 0.05)];
         let common = common.map(|(piece, frequency)| (piece.to_owned(), frequency));
         let known = Frequencies(common.into());
 
         let all = texts(&[".co", "@ex", "ann", "nna", "xyz", "yzz"]);
-        assert_eq!(known.rarest(&all), ["nna", "xyz", "yzz", "ann"]);
-        assert_eq!(known.rarest(&all[..2]), ["@ex", ".co"]);
+        assert_eq!(known.rarest(&all), Some(texts(&["nna", "xyz"])));
+        assert_eq!(known.rarest(&all[..3]), Some(texts(&["ann", "@ex"])));
+    }
+
+    #[test]
+    fn what_many_have_is_not_looked_up() {
+        let known = Frequencies([(".co".to_owned(), 0.9)].into());
+
+        assert_eq!(known.rarest(&texts(&[".co"])), None);
+        assert_eq!(known.rarest(&[]), None);
     }
 
     #[test]
     fn all_is_looked_up_while_nothing_is_known() {
         let all = texts(&["a@b", "b.c", "bcd", "cde", "def"]);
-        assert_eq!(Frequencies::default().rarest(&all), all);
+        assert_eq!(Frequencies::default().rarest(&all), Some(all));
     }
 }

@@ -3,7 +3,11 @@
 use plinth_db::{DbError, Queries};
 use postgres_types::ToSql;
 
-use super::{cursor::Position, order::Order, search::Search};
+use super::{
+    cursor::Position,
+    order::Order,
+    search::{Search, Source},
+};
 use crate::{
     model::{User, users},
     request::Context,
@@ -61,7 +65,7 @@ impl<'a> Selection<'a> {
         skip: i64,
     ) -> Result<Vec<User>, DbError> {
         let mut params = self.params();
-        let mut condition = self.condition();
+        let (source, mut condition) = self.source();
         let start = match &from {
             From::TheTop => None,
             From::After(row) => Some((order.beyond(), "", row)),
@@ -83,14 +87,14 @@ impl<'a> Selection<'a> {
         // The id makes pages fit together where many rows were made at once.
         let sql = match self.filter {
             None => format!(
-                "select {columns} from auth.users u where {condition}
+                "select {columns} from {source} u where {condition}
                  order by u.created_at {direction}, u.id {direction} {limit}"
             ),
             // Found first and ordered then: reading in order until enough rows fit would mean
             // reading all where few do.
             Some(_) => format!(
                 "with matching as materialized (
-                     select u.id, u.created_at from auth.users u where {condition}
+                     select u.id, u.created_at from {source} u where {condition}
                  ), page as (
                      select * from matching order by created_at {direction}, id {direction} {limit}
                  )
@@ -103,8 +107,8 @@ impl<'a> Selection<'a> {
     }
 
     pub(super) async fn count(&self, db: &mut impl Queries) -> Result<u64, DbError> {
-        let condition = self.condition();
-        let sql = format!("select count(*) as total from auth.users u where {condition}");
+        let (source, condition) = self.source();
+        let sql = format!("select count(*) as total from {source} u where {condition}");
         let total: i64 = match db.query_opt(&sql, &self.params()).await? {
             Some(row) => row.try_get("total")?,
             None => 0,
@@ -112,11 +116,15 @@ impl<'a> Selection<'a> {
         Ok(total.unsigned_abs())
     }
 
-    /// The `where` clause; its parameters are the audience and what is searched for.
-    fn condition(&self) -> String {
-        match &self.search {
-            None => IN_AUDIENCE.to_owned(),
-            Some(search) => format!("{IN_AUDIENCE} and {}", search.condition()),
+    /// Where the rows come from, and the `where` clause; its parameters are the audience and what is
+    /// searched for.
+    fn source(&self) -> (&'static str, String) {
+        let Some(search) = &self.search else {
+            return ("auth.users", IN_AUDIENCE.to_owned());
+        };
+        match search.source() {
+            Source::Users(matches) => ("auth.users", format!("{IN_AUDIENCE} and {matches}")),
+            Source::Found(found) => (found, "true".to_owned()),
         }
     }
 
