@@ -40,6 +40,11 @@ impl<'a> LocalSettings<'a> {
         self
     }
 
+    /// The statement that makes them, with placeholders.
+    pub fn statement(&self) -> Cow<'static, str> {
+        statement_for(self.len())
+    }
+
     pub(crate) fn role(&self) -> &str {
         let mut pairs = self.flat.chunks_exact(2);
         pairs

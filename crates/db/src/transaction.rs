@@ -84,7 +84,8 @@ impl<'a> Step<'a> {
         Self { sql, params }
     }
 
-    /// A statement whose text a request made. Unless `may_prepare`, it never is.
+    /// A statement whose text a request made. Unless `may_prepare`, it never is, nor is anything
+    /// else of its transaction.
     pub fn literals(sql: &'a str, values: &'a [Literal<'a>], may_prepare: bool) -> Self {
         let params = StepParams::Literals {
             values,
@@ -203,11 +204,12 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Once more where it failed because the schema has changed since a statement was prepared.
-    /// Nothing of the first attempt remains, so that is no harm.
+    /// Once more where the server refused to run a statement because the schema has changed since
+    /// it was prepared. What a statement says that ran is final: it may have done more than a
+    /// rollback undoes.
     async fn run(&self, connection: &mut Connection) -> Result<Vec<Vec<Row>>, DbError> {
         match self.run_or_undo(connection).await {
-            Err(DbError::Postgres(error)) if self.was_stale(connection, &error) => {
+            Err(DbError::Postgres(error)) if connection.refused_prepared() && is_stale(&error) => {
                 connection.forget_statements();
                 self.run_or_undo(connection).await
             }
@@ -226,14 +228,14 @@ impl Whole<'_> {
     async fn attempt(&self, connection: &mut Connection) -> Result<Vec<Vec<Row>>, DbError> {
         let role = self.settings.role();
         let mut done = Vec::new();
-        let mut pipeline = connection.pipeline();
+        let mut pipeline = self.pipeline(connection);
         pipeline.common(Common::begin(self.begin))?;
         pipeline.settings(self.settings)?;
         for step in self.steps {
             if step.needs_types(&mut pipeline, role) {
                 pipeline.prepare(role, step.sql)?;
                 done.extend(pipeline.run().await?);
-                pipeline = connection.pipeline();
+                pipeline = self.pipeline(connection);
             }
             step.queue(&mut pipeline, role)?;
         }
@@ -249,22 +251,20 @@ impl Whole<'_> {
         Ok(done.into_iter().map(|reply| reply.rows).collect())
     }
 
-    fn was_stale(&self, connection: &mut Connection, error: &PgError) -> bool {
-        let role = self.settings.role();
-        // A name that the session has discarded may be that of any statement.
-        error.code == SqlState::INVALID_SQL_STATEMENT_NAME
-            || is_stale(error)
-                && self
-                    .steps
-                    .iter()
-                    .any(|step| step.is_prepared(connection, role))
+    fn pipeline<'c>(&self, connection: &'c mut Connection) -> Pipeline<'c> {
+        match self.steps.iter().all(Step::may_prepare) {
+            true => connection.pipeline(),
+            false => connection.pipeline().without_names(),
+        }
     }
 }
 
 impl Step<'_> {
-    fn is_prepared(&self, connection: &mut Connection, role: &str) -> bool {
-        let known = connection.pipeline().recall(role, self.sql);
-        matches!(known, Familiarity::Prepared(_))
+    fn may_prepare(&self) -> bool {
+        match self.params {
+            StepParams::Typed(_) => true,
+            StepParams::Literals { may_prepare, .. } => may_prepare,
+        }
     }
 
     /// Whether the server must be asked about the parameters before values can be sent.
@@ -303,12 +303,13 @@ impl Step<'_> {
     }
 }
 
-/// What a prepared statement answers when its result would have another type now, or when an
-/// operator that it chose does not take the column's new type.
+/// What a prepared statement answers when the session has discarded it, when its result would have
+/// another type now, or when an operator that it chose does not take the column's new type.
 fn is_stale(error: &PgError) -> bool {
     let is_changed = error.code == SqlState::FEATURE_NOT_SUPPORTED
         && error.routine.as_deref() == Some("RevalidateCachedQuery");
     is_changed
+        || error.code == SqlState::INVALID_SQL_STATEMENT_NAME
         || error.code == SqlState::UNDEFINED_FUNCTION
         || error.code == SqlState::DATATYPE_MISMATCH
 }

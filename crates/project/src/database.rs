@@ -495,6 +495,11 @@ impl<'a> AsCaller<'a> {
         self
     }
 
+    /// What is set before the first statement.
+    pub fn settings(&self) -> &LocalSettings<'a> {
+        &self.settings
+    }
+
     /// Runs one statement; the whole transaction is one round trip.
     pub async fn query(self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
         let step = [Step::typed(sql, params)];

@@ -63,6 +63,12 @@ impl Common {
         }
     }
 
+    /// The same for once only.
+    pub(super) fn unnamed(self) -> Self {
+        let number = None;
+        Self { number, ..self }
+    }
+
     /// The empty name is for once only.
     pub(super) fn name(&self) -> &'static str {
         self.number.map_or("", |number| &NAMES[number])

@@ -33,6 +33,7 @@ pub(crate) struct Connection {
     pub(super) statements: Statements,
     pub(super) known: Known,
     pub(super) status: Status,
+    pub(super) refused_prepared: bool,
     cancel: CancelHandle,
     epoch: u64,
 }
@@ -44,6 +45,7 @@ impl Connection {
             statements: Statements::new(),
             known: Known::default(),
             status: Status::Idle,
+            refused_prepared: false,
             cancel,
             epoch: 0,
         }
@@ -55,6 +57,11 @@ impl Connection {
 
     pub(crate) fn status(&self) -> Status {
         self.status
+    }
+
+    /// Whether the last error came before a statement ran that had been prepared earlier.
+    pub(crate) fn refused_prepared(&self) -> bool {
+        self.refused_prepared
     }
 
     /// Asks the server to stop what the session is doing.

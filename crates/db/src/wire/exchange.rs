@@ -3,9 +3,10 @@
 use std::{io, sync::Arc};
 
 use postgres_protocol::message::backend::{
-    COMMAND_COMPLETE_TAG, COPY_IN_RESPONSE_TAG, COPY_OUT_RESPONSE_TAG, DATA_ROW_TAG,
-    EMPTY_QUERY_RESPONSE_TAG, ERROR_RESPONSE_TAG, NO_DATA_TAG, PARAMETER_DESCRIPTION_TAG,
-    PARSE_COMPLETE_TAG, PORTAL_SUSPENDED_TAG, READY_FOR_QUERY_TAG, ROW_DESCRIPTION_TAG,
+    BIND_COMPLETE_TAG, COMMAND_COMPLETE_TAG, COPY_IN_RESPONSE_TAG, COPY_OUT_RESPONSE_TAG,
+    DATA_ROW_TAG, EMPTY_QUERY_RESPONSE_TAG, ERROR_RESPONSE_TAG, NO_DATA_TAG,
+    PARAMETER_DESCRIPTION_TAG, PARSE_COMPLETE_TAG, PORTAL_SUSPENDED_TAG, READY_FOR_QUERY_TAG,
+    ROW_DESCRIPTION_TAG,
 };
 use postgres_types::Type;
 
@@ -27,7 +28,11 @@ pub(super) struct Part {
     asks: Asks,
     /// What it is prepared as on the way.
     pub(super) names: Option<Naming>,
+    /// It was prepared earlier.
+    pub(super) is_prepared: bool,
     is_parsed: bool,
+    /// It runs, or has run.
+    is_bound: bool,
     parameters: Box<[Type]>,
     columns: Option<Arc<[Column]>>,
     reply: Reply,
@@ -59,17 +64,20 @@ impl Part {
         Self {
             asks,
             names: None,
+            is_prepared: false,
             is_parsed: false,
+            is_bound: false,
             parameters: Box::default(),
             columns: None,
             reply: Reply::default(),
         }
     }
 
+    /// Of a statement that was prepared earlier.
     pub(super) fn of(asks: Asks, columns: Arc<[Column]>) -> Self {
-        let columns = Some(columns);
         Self {
-            columns,
+            columns: Some(columns),
+            is_prepared: true,
             ..Self::new(asks)
         }
     }
@@ -92,6 +100,7 @@ impl Part {
         let Message { kind, body } = message;
         match kind {
             PARSE_COMPLETE_TAG => self.is_parsed = true,
+            BIND_COMPLETE_TAG => self.is_bound = true,
             PARAMETER_DESCRIPTION_TAG => {
                 let parameters = decode::parameters(body.as_ref());
                 self.parameters = parameters.ok_or(io::ErrorKind::InvalidData)?;
@@ -152,6 +161,9 @@ impl Connection {
                 ERROR_RESPONSE_TAG => {
                     // What ends the session counts most, and nothing comes after it.
                     error = Some(decode::error(message.body.as_ref()));
+                    let failed = parts.get(current);
+                    self.refused_prepared =
+                        failed.is_some_and(|part| part.is_prepared && !part.is_bound);
                 }
                 COPY_IN_RESPONSE_TAG | COPY_OUT_RESPONSE_TAG => {
                     self.status = Status::Broken;

@@ -34,6 +34,8 @@ pub(crate) struct Reply {
 pub(crate) struct Pipeline<'c> {
     connection: &'c mut Connection,
     parts: Vec<Part>,
+    /// Whether the statements around the request get names.
+    may_prepare: bool,
     /// Where its messages begin among those that are queued.
     start: usize,
     is_sent: bool,
@@ -50,9 +52,16 @@ impl<'c> Pipeline<'c> {
         Self {
             connection,
             parts: Vec::with_capacity(4),
+            may_prepare: true,
             start,
             is_sent: false,
         }
+    }
+
+    /// Gives no names, which a pooler between us and the server may mix up.
+    pub(crate) fn without_names(mut self) -> Self {
+        self.may_prepare = false;
+        self
     }
 
     pub(crate) fn recall(&mut self, role: &str, sql: &str) -> Familiarity {
@@ -77,9 +86,14 @@ impl<'c> Pipeline<'c> {
         common: Common,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Result<(), DbError> {
+        let common = match self.may_prepare {
+            true => common,
+            false => common.unnamed(),
+        };
         let is_known = self.connection.known.contains(&common);
         let name = common.name();
         let mut part = Part::new(Asks::Nothing);
+        part.is_prepared = is_known;
         let out = &mut self.connection.channel.outgoing;
         if !is_known {
             frontend::parse(name, &common.sql, [], out).map_err(unspeakable)?;
