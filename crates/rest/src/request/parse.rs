@@ -113,9 +113,9 @@ impl Resource {
                 RootMode::Function(name) => Ok(Self::Function(name.to_owned())),
                 RootMode::Disabled => Err(RestError::RootDisabled),
             },
-            None => Ok(Self::Relation(segment(path))),
-            Some((first, second)) if segment(first) == "rpc" && !second.contains('/') => {
-                Ok(Self::Function(segment(second)))
+            None => Ok(Self::Relation(segment(path)?)),
+            Some((first, second)) if segment(first)? == "rpc" && !second.contains('/') => {
+                Ok(Self::Function(segment(second)?))
             }
             Some(_) => Err(RestError::InvalidPath),
         }
@@ -162,9 +162,15 @@ fn function_action(function: String, method: &Method) -> Result<Action, RestErro
     Ok(Action::Call { function, method })
 }
 
-/// Bytes that are no text become marks that no name contains.
-fn segment(raw: &str) -> String {
-    String::from_utf8_lossy(&pairs::decode(raw.as_bytes(), false)).into_owned()
+fn segment(raw: &str) -> Result<String, RestError> {
+    let decoded = pairs::decode(raw.as_bytes(), false);
+    match pairs::into_text(decoded) {
+        Some(text) => Ok(text.into_owned()),
+        None => Err(RestError::Unparsable {
+            message: "\"failed to parse path\" (line 1, column 1)".to_owned(),
+            details: "invalid UTF-8".to_owned(),
+        }),
+    }
 }
 
 /// The schema, and whether responses are to name it.

@@ -39,7 +39,8 @@ impl PageStatus {
     }
 
     pub(super) fn content_range(self) -> String {
-        content_range(self.offset, self.offset + self.rows - 1, self.total)
+        let last = self.offset.saturating_add(self.rows - 1);
+        content_range(self.offset, last, self.total)
     }
 }
 
@@ -71,6 +72,24 @@ mod tests {
         check(0, 5, None, 200, "0-4/*");
         check(0, 5, Some(5), 200, "0-4/5");
         check(0, 2, Some(5), 206, "0-1/5");
+    }
+
+    #[test]
+    fn a_page_may_begin_at_the_last_number_there_is() {
+        check(
+            i64::MAX,
+            1,
+            None,
+            200,
+            "9223372036854775807-9223372036854775807/*",
+        );
+        check(
+            i64::MAX,
+            2,
+            None,
+            200,
+            "9223372036854775807-9223372036854775807/*",
+        );
     }
 
     #[test]
