@@ -1,6 +1,7 @@
 //! The OpenAPI document: what the caller may see, put together (rest contract §8).
 
 use http::request::Parts;
+use plinth_db::Literal;
 use plinth_project::PublicUrl;
 use serde_json::json;
 use url::Url;
@@ -40,17 +41,18 @@ pub(crate) async fn document(
 ) -> Result<Option<String>, RestError> {
     let (cache, config) = (&execution.snapshot.cache, &execution.snapshot.config);
     let schema = execution.request.schema.as_str();
+    let about = [Literal::Text(schema.into())];
     let unexpected = |error: plinth_db::DbError| RestError::UnexpectedResult(error.to_string());
     let mut tables: Vec<&Table> = cache.tables_in(schema).collect();
     let mut routines: Vec<&Routine> = cache.routines_in(schema).collect();
     let (schema_comment, param_types) = match config.openapi_mode {
         OpenApiMode::IgnorePrivileges | OpenApiMode::Disabled => {
-            let rows = execution.look_up(SCHEMA_COMMENT, &[&schema]).await?;
+            let rows = execution.look_up(SCHEMA_COMMENT, &about).await?;
             let comment = rows.first().map(|row| row.try_get(0)).transpose();
             (comment.map_err(unexpected)?.flatten(), None)
         }
         OpenApiMode::FollowPrivileges => {
-            let rows = execution.look_up(FOLLOW_PRIVILEGES, &[&schema]).await?;
+            let rows = execution.look_up(FOLLOW_PRIVILEGES, &about).await?;
             let accessible = rows.first().map(Accessible::from_row).transpose();
             let Some(accessible) = accessible.map_err(unexpected)? else {
                 return Ok(None);

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
-use plinth_db::{ColumnIndex, DbError, End, Isolation as TransactionIsolation, Row, Step};
+use plinth_db::{ColumnIndex, DbError, End, Isolation as TransactionIsolation, Literal, Row, Step};
 use plinth_project::{AsCaller, ProjectDb};
 use postgres_types::Type;
 use serde_json::{Map, Value};
@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::{
     RestConfig, RestError,
     auth::Identity,
+    numbers::Numbers,
     plan::{CallPlan, MutatePlan, ReadPlan},
     request::{
         ApiRequest, Mutation,
@@ -64,6 +65,7 @@ pub(crate) struct Execution<'a> {
     pub(crate) identity: &'a Identity,
     pub(crate) request: &'a ApiRequest,
     pub(crate) origin: Origin<'a>,
+    pub(crate) numbers: &'a Numbers,
     /// Statements that were sent, where they are to be logged.
     pub(crate) sent: &'a Mutex<Vec<String>>,
 }
@@ -154,15 +156,14 @@ impl Execution<'_> {
     pub(crate) async fn look_up(
         &self,
         sql: &str,
-        params: plinth_db::Params<'_>,
+        values: &[Literal<'_>],
     ) -> Result<Vec<Row>, RestError> {
-        let pre_request = self.pre_request();
-        let mut steps: Vec<Step<'_>> = Vec::with_capacity(2);
-        if let Some(sql) = &pre_request {
-            steps.push(self.step(sql));
-        }
-        steps.push(Step::typed(sql, params));
         let transaction = self.transaction(None).read_only();
+        self.note_settings(&transaction);
+        let pre_request = self.pre_request();
+        let pre_request = pre_request.as_ref().map(|sql| (sql.text(), sql.values()));
+        let all = pre_request.into_iter().chain([(sql, values)]);
+        let steps: Vec<Step<'_>> = all.map(|(sql, values)| self.step(sql, values)).collect();
         let rows = transaction.run(&steps, End::Commit).await;
         let mut rows = rows.map_err(|error| self.refused(error))?;
         Ok(rows.pop().unwrap_or_default())
@@ -174,6 +175,7 @@ impl Execution<'_> {
         statements: &Statements<'_>,
         explains: bool,
     ) -> Result<Outcome, RestError> {
+        self.note_settings(&transaction);
         let pre_request = self.pre_request();
         let end = match self.rolls_back() {
             true => End::Rollback,
@@ -203,6 +205,7 @@ impl Execution<'_> {
         statements: &Statements<'_>,
         check: impl FnOnce(&Page) -> Result<(), RestError>,
     ) -> Result<Outcome, RestError> {
+        self.note_settings(&transaction);
         let pre_request = self.pre_request();
         let (transaction, mut rows) = transaction
             .begin(&self.steps(pre_request.as_ref(), statements))
@@ -230,11 +233,13 @@ impl Execution<'_> {
             .into_iter()
             .chain([&statements.main])
             .chain(&statements.explain);
-        let steps = all.map(|sql| {
-            self.note(sql.text());
-            self.step(sql)
-        });
-        steps.collect()
+        all.map(|sql| self.step(sql.text(), sql.values())).collect()
+    }
+
+    fn note_settings(&self, transaction: &AsCaller<'_>) {
+        if self.config().query_log.is_some() {
+            self.note(&transaction.settings().statement());
+        }
     }
 
     /// Placeholders only: values are nobody's business.
@@ -245,8 +250,9 @@ impl Execution<'_> {
         }
     }
 
-    fn step<'s>(&self, sql: &'s Sql<'s>) -> Step<'s> {
-        Step::literals(sql.text(), sql.values(), self.config().prepared_statements)
+    fn step<'s>(&self, sql: &'s str, values: &'s [Literal<'s>]) -> Step<'s> {
+        self.note(sql);
+        Step::literals(sql, values, self.config().prepared_statements)
     }
 
     fn pre_request(&self) -> Option<Sql<'static>> {
@@ -311,7 +317,7 @@ impl Execution<'_> {
 
     fn refused(&self, error: DbError) -> RestError {
         if matches!(error, DbError::PoolTimeout) {
-            metrics::counter!("pgrst_db_pool_timeouts_total").increment(1);
+            self.numbers.pool_timed_out();
         }
         RestError::from_database(error, self.identity.is_anonymous)
     }

@@ -10,6 +10,7 @@ mod config;
 mod describe;
 mod error;
 mod execute;
+mod numbers;
 mod openapi;
 mod plan;
 mod request;
@@ -25,5 +26,6 @@ mod timing;
 
 pub use config::{LogLevel, Place, PostgrestConfig, RestConfig, ServerConfig, Socket};
 pub use error::{RangeProblem, RestError};
+pub use numbers::describe_metrics;
 pub use routes::routes;
 pub use service::RestService;

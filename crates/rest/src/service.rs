@@ -1,6 +1,7 @@
 //! The service: one value for all projects, and the way of every request through it.
 
 use std::{
+    error::Error,
     sync::{Arc, Mutex, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -9,8 +10,9 @@ use arc_swap::ArcSwap;
 use axum::{body::Body, extract::State};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, request::Parts};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use plinth_project::{BodyLimit, Caller, Cors, Project};
+use tokio::sync::Notify;
 
 use crate::{
     RestConfig, RestError,
@@ -24,6 +26,9 @@ use crate::{
     timing::Timing,
 };
 
+/// Largest body where no gateway sets a limit.
+const MAX_BODY_BYTES: usize = 50 << 20;
+
 /// The REST service. Cheap to clone.
 #[derive(Clone)]
 pub struct RestService(Arc<Source>);
@@ -35,6 +40,7 @@ enum Source {
     /// One set of settings for the only project there is.
     Alone {
         config: ArcSwap<RestConfig>,
+        config_asked: Arc<Notify>,
         listens_at: (String, u16),
     },
 }
@@ -49,6 +55,7 @@ impl RestService {
     pub fn alone(config: RestConfig, listens_at: (String, u16)) -> Self {
         Self(Arc::new(Source::Alone {
             config: ArcSwap::from_pointee(config),
+            config_asked: Arc::default(),
             listens_at,
         }))
     }
@@ -70,7 +77,15 @@ impl RestService {
         self.reload_schema(project).await;
     }
 
-    /// Whether requests can be served.
+    /// Waits until the database asks a service alone to take its settings anew.
+    pub async fn config_asked(&self) {
+        match &*self.0 {
+            Source::Settings => std::future::pending().await,
+            Source::Alone { config_asked, .. } => config_asked.notified().await,
+        }
+    }
+
+    /// Whether the schema is known, so that requests can be served while the database is there.
     pub fn is_ready(&self, project: &Project) -> bool {
         let base = self.base(project);
         self.keeper(project, &base).current().is_some()
@@ -91,12 +106,13 @@ impl RestService {
     }
 
     fn keeper(&self, project: &Project, base: &Arc<RestConfig>) -> Arc<Keeper> {
-        let settings_of = match &*self.0 {
-            Source::Settings => SettingsRole::Authenticator,
-            Source::Alone { .. } => SettingsRole::Login,
-        };
-        let db = project.db.clone();
-        project.attached(|| Keeper::start(db, base.clone(), settings_of))
+        project.attached(|| {
+            let (settings_of, config_asked) = match &*self.0 {
+                Source::Settings => (SettingsRole::Authenticator, Arc::default()),
+                Source::Alone { config_asked, .. } => (SettingsRole::Login, config_asked.clone()),
+            };
+            Keeper::start(project, base.clone(), settings_of, config_asked)
+        })
     }
 
     pub(crate) fn listens_at(&self) -> Option<(&str, u16)> {
@@ -142,12 +158,13 @@ pub(crate) async fn serve(
     request: Request<Body>,
 ) -> Response<Body> {
     let base = service.base(&project);
-    let cors = cors(&service, &base);
+    let keeper = service.keeper(&project, &base);
     let (parts, body) = request.into_parts();
     if Cors::is_preflight(&parts.method, &parts.headers) {
-        return cors.preflight(&parts.headers);
+        let known = keeper.current();
+        let config = known.as_ref().map_or(&*base, |known| &known.config);
+        return cors(&service, config).preflight(&parts.headers);
     }
-    let keeper = service.keeper(&project, &base);
     let is_head = parts.method == Method::HEAD;
     let mut handling = Handling {
         service: &service,
@@ -159,24 +176,24 @@ pub(crate) async fn serve(
         caller: None,
         sent: Mutex::default(),
     };
-    let mut response = match handling.respond(&parts, body).await {
+    let answered = handling.respond(&parts, body).await;
+    let known = handling.snapshot.clone();
+    let config = known.as_ref().map_or(&*base, |known| &known.config);
+    let mut response = match answered {
         Ok(response) => response,
-        Err(error) => {
-            let config = handling.snapshot.as_ref().map(|snapshot| &snapshot.config);
-            response::refuse(&error, config.or(Some(&base)), is_head)
-        }
+        Err(error) => response::refuse(&error, Some(config), is_head),
     };
     handling.log_statements(response.status());
     // For the access log.
     if let Some(caller) = handling.caller.take() {
         response.extensions_mut().insert(caller);
     }
-    if let Some(name) = &base.trace_header {
+    if let Some(name) = &config.trace_header {
         let value = parts.headers.get(name).cloned();
         let value = value.unwrap_or(http::HeaderValue::from_static(""));
         response.headers_mut().insert(name.clone(), value);
     }
-    cors.decorate(&parts.headers, response.headers_mut());
+    cors(&service, config).decorate(&parts.headers, response.headers_mut());
     response
 }
 
@@ -287,6 +304,7 @@ impl Handling<'_> {
                 path: parts.uri.path(),
                 headers: &parts.headers,
             },
+            numbers: self.keeper.numbers(),
             sent: &self.sent,
         };
         let outcome = match &plan {
@@ -359,22 +377,37 @@ fn guard(plan: &Plan<'_>, config: &RestConfig) -> Result<(), RestError> {
     }
 }
 
+/// The gateway watches the size of bodies; where there is none, this does.
 async fn read_body(parts: &Parts, body: Body) -> Result<Bytes, RestError> {
-    match body.collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) => {
-            let limit = parts.extensions.get::<BodyLimit>();
-            Err(match limit.filter(|limit| limit.is_exceeded()) {
-                Some(limit) => RestError::Body {
-                    status: StatusCode::PAYLOAD_TOO_LARGE,
-                    message: format!("The body is larger than {} bytes", limit.max_bytes()),
-                },
-                None => RestError::Body {
-                    status: StatusCode::BAD_REQUEST,
-                    message: format!("The body could not be read: {error}"),
-                },
-            })
-        }
+    let Some(limit) = parts.extensions.get::<BodyLimit>() else {
+        let limited = Limited::new(body, MAX_BODY_BYTES).collect().await;
+        return limited.map(Collected::to_bytes).map_err(|error| {
+            match error.is::<LengthLimitError>() {
+                true => too_large(MAX_BODY_BYTES as u64),
+                false => unreadable(&*error),
+            }
+        });
+    };
+    let collected = body.collect().await;
+    collected
+        .map(Collected::to_bytes)
+        .map_err(|error| match limit.is_exceeded() {
+            true => too_large(limit.max_bytes()),
+            false => unreadable(&error),
+        })
+}
+
+fn too_large(max_bytes: u64) -> RestError {
+    RestError::Body {
+        status: StatusCode::PAYLOAD_TOO_LARGE,
+        message: format!("The body is larger than {max_bytes} bytes"),
+    }
+}
+
+fn unreadable(error: &dyn Error) -> RestError {
+    RestError::Body {
+        status: StatusCode::BAD_REQUEST,
+        message: format!("The body could not be read: {error}"),
     }
 }
 

@@ -4,6 +4,8 @@
 //! again. Requests keep being served with what was loaded last, also while loading fails. A
 //! project that nobody asks for stops listening; the next request then waits for a new load.
 
+mod questions;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -15,15 +17,17 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use plinth_db::{DbError, Heard};
-use plinth_project::ProjectDb;
-use tokio::sync::{mpsc, oneshot, watch};
+use plinth_project::{Project, ProjectDb};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     RestConfig, RestError,
-    config::{RoleSettings, load_in_database},
+    config::{RoleSettings, load_in_database, session_user},
+    numbers::Numbers,
     schema_cache::{SchemaCache, Scope},
 };
+use questions::Questions;
 
 /// Settings and schema as of one moment.
 pub(crate) struct Snapshot {
@@ -57,20 +61,12 @@ const FIRST_LOAD_PATIENCE: Duration = Duration::from_secs(10);
 const COOL_DOWN: Duration = Duration::from_millis(100);
 /// How much older than its loading took a snapshot must be for another load on mere suspicion.
 /// A name that was looked for in vain before costs a twentieth of one core at most, however often
-/// it comes; a column or relationship a fifth.
+/// it comes; a column, relationship or overload a fifth.
 const MISS_FACTOR: u32 = 20;
 const PART_FACTOR: u32 = 5;
 const SHORTEST_MISS_INTERVAL: Duration = Duration::from_millis(20);
 /// Names that exist and are not ours, as far as they are remembered.
 const MOST_HIDDEN: usize = 1000;
-/// A relation or function that is not there makes us ask for it, but not more often than this.
-const QUESTION_INTERVAL: Duration = Duration::from_millis(20);
-/// $1: schema, $2: name of a relation or function.
-const EXISTS: &str = "select exists (\
-     select 1 from pg_catalog.pg_namespace n where n.nspname = $1 and (\
-     exists (select 1 from pg_catalog.pg_class c where c.relnamespace = n.oid and c.relname = $2) \
-     or exists (select 1 from pg_catalog.pg_proc p where p.pronamespace = n.oid and \
-     p.proname = $2)))";
 /// A project that nobody asked for this long stops listening.
 const IDLE: Duration = Duration::from_secs(300);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -78,9 +74,11 @@ const LONGEST_RETRY: Duration = Duration::from_secs(32);
 
 /// One project's snapshot and the task that keeps it.
 pub(crate) struct Keeper {
-    db: ProjectDb,
     shared: Arc<Shared>,
-    orders: mpsc::Sender<Order>,
+    /// As many as requests wait, which need no other bound.
+    orders: mpsc::UnboundedSender<Order>,
+    questions: Questions,
+    numbers: Arc<Numbers>,
     hidden: Mutex<HashSet<String>>,
     started: Instant,
     _stop: DropGuard,
@@ -91,8 +89,6 @@ struct Shared {
     state: watch::Sender<State>,
     /// Milliseconds after the start at which somebody last asked.
     last_used: AtomicU64,
-    /// The same, of the last question for a name.
-    last_question: AtomicU64,
 }
 
 /// What a request named in vain.
@@ -115,9 +111,32 @@ enum State {
     Asleep,
 }
 
-enum Order {
-    /// Load now, and say when it is done.
-    Load(Arc<RestConfig>, Option<oneshot::Sender<()>>),
+/// Somebody waits for a load; letting go of the order says that it is done.
+struct Order {
+    why: Why,
+    _done: oneshot::Sender<()>,
+}
+
+/// Whether a reason still holds is looked at when its turn comes: a load that was under way may
+/// have been the answer.
+enum Why {
+    /// Somebody says so.
+    Asked(Arc<RestConfig>),
+    /// What was loaded is not of these settings, or nobody listened since.
+    OutOfDate(Arc<RestConfig>),
+    /// There is something of this name that was not loaded.
+    Unknown { schema: String, name: String },
+    /// A column, a relationship or an overload may be new.
+    Suspicion,
+}
+
+impl Why {
+    fn base(&self) -> Option<&Arc<RestConfig>> {
+        match self {
+            Self::Asked(base) | Self::OutOfDate(base) => Some(base),
+            Self::Unknown { .. } | Self::Suspicion => None,
+        }
+    }
 }
 
 /// Where a project's settings in the database are found.
@@ -130,20 +149,28 @@ pub(crate) enum SettingsRole {
 }
 
 impl Keeper {
-    pub(crate) fn start(db: ProjectDb, base: Arc<RestConfig>, settings_of: SettingsRole) -> Self {
+    /// `config_asked` is told when a notification asks for the settings to be read again.
+    pub(crate) fn start(
+        project: &Project,
+        base: Arc<RestConfig>,
+        settings_of: SettingsRole,
+        config_asked: Arc<Notify>,
+    ) -> Self {
         let shared = Arc::new(Shared {
             snapshot: ArcSwapOption::empty(),
             state: watch::Sender::new(State::Loading),
             last_used: AtomicU64::new(0),
-            last_question: AtomicU64::new(0),
         });
-        let (orders, received) = mpsc::channel(16);
+        let numbers = Arc::new(Numbers::of(project));
+        let (orders, received) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let started = Instant::now();
         let task = Task {
-            db: db.clone(),
+            db: project.db.clone(),
+            numbers: numbers.clone(),
             base,
             settings_of,
+            config_asked,
             shared: shared.clone(),
             orders: received,
             started,
@@ -152,9 +179,10 @@ impl Keeper {
         };
         tokio::spawn(task.run());
         Self {
-            db,
             shared,
             orders,
+            questions: Questions::new(project.db.clone()),
+            numbers,
             hidden: Mutex::default(),
             started,
             _stop: stop.drop_guard(),
@@ -178,7 +206,7 @@ impl Keeper {
                 }
                 State::Failing => return Ok(snapshot),
                 State::Awake | State::Loading | State::Asleep => {
-                    self.load(base.clone()).await;
+                    self.order(Why::OutOfDate(base.clone())).await;
                     return self
                         .shared
                         .snapshot
@@ -198,8 +226,8 @@ impl Keeper {
 
     /// Looks again because a name was not found; `None` when there is nothing new.
     ///
-    /// For what has a name of its own it is enough to ask whether that is there now. No
-    /// connection of the pool is taken: a wrong name must be answered when all are busy, too.
+    /// For what has a name of its own it is enough to ask whether that is there now. An overload
+    /// has none: its function is known.
     pub(crate) async fn look_again(
         &self,
         old: &Arc<Snapshot>,
@@ -208,24 +236,37 @@ impl Keeper {
         if let Some(newer) = self.newer_than(old) {
             return Some(newer);
         }
-        let is_worth_it = match missed {
-            Missed::Object { schema, name } => {
-                let is_hidden = self.is_hidden(schema, name) && !old.is_older_than(MISS_FACTOR);
-                !is_hidden && self.may_ask() && self.exists(schema, name).await.unwrap_or(false)
+        match missed {
+            Missed::Object { schema, name } if !old.cache.has(schema, name) => {
+                self.look_for(schema, name, old).await;
             }
-            Missed::Part => old.is_older_than(PART_FACTOR),
-        };
-        if !is_worth_it {
-            return self.newer_than(old);
+            Missed::Object { .. } | Missed::Part => {
+                if old.is_older_than(PART_FACTOR) {
+                    self.order(Why::Suspicion).await;
+                }
+            }
         }
-        self.load(old.base.clone()).await;
+        self.newer_than(old)
+    }
+
+    async fn look_for(&self, schema: &str, name: &str, old: &Arc<Snapshot>) {
+        let is_hidden = self.is_hidden(schema, name) && !old.is_older_than(MISS_FACTOR);
+        if is_hidden {
+            return;
+        }
+        self.numbers.name_missed();
+        if !self.questions.exists(schema, name).await {
+            return;
+        }
+        self.order(Why::Unknown {
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+        })
+        .await;
         let newer = self.newer_than(old);
-        if let (Some(newer), Missed::Object { schema, name }) = (&newer, missed)
-            && !newer.cache.has(schema, name)
-        {
+        if newer.is_some_and(|newer| !newer.cache.has(schema, name)) {
             self.hide(schema, name);
         }
-        newer
     }
 
     /// Something may exist and yet not be ours to show, such as a trigger's function. Looking for
@@ -248,36 +289,20 @@ impl Keeper {
         (!Arc::ptr_eq(&current, old)).then_some(current)
     }
 
-    /// Questions are cheap, but not free.
-    fn may_ask(&self) -> bool {
-        let now = self.started.elapsed().as_millis() as u64;
-        let last = self.shared.last_question.load(Ordering::Relaxed);
-        let is_time = last == 0 || now.saturating_sub(last) >= QUESTION_INTERVAL.as_millis() as u64;
-        if is_time {
-            self.shared.last_question.store(now, Ordering::Relaxed);
-        }
-        is_time
-    }
-
-    async fn exists(&self, schema: &str, name: &str) -> Result<bool, LoadError> {
-        let client = self.db.as_login().await?;
-        Ok(client
-            .query_one(EXISTS, &[&schema, &name])
-            .await?
-            .try_get(0)?)
-    }
-
     /// Loads with these settings, and waits until that is done or has failed.
     pub(crate) async fn load(&self, base: Arc<RestConfig>) {
+        self.order(Why::Asked(base)).await;
+    }
+
+    async fn order(&self, why: Why) {
         let (done, is_done) = oneshot::channel();
-        if self
-            .orders
-            .send(Order::Load(base, Some(done)))
-            .await
-            .is_ok()
-        {
+        if self.orders.send(Order { why, _done: done }).is_ok() {
             _ = tokio::time::timeout(FIRST_LOAD_PATIENCE, is_done).await;
         }
+    }
+
+    pub(crate) fn numbers(&self) -> &Numbers {
+        &self.numbers
     }
 
     /// What was loaded, however old.
@@ -288,10 +313,12 @@ impl Keeper {
 
 struct Task {
     db: ProjectDb,
+    numbers: Arc<Numbers>,
     base: Arc<RestConfig>,
     settings_of: SettingsRole,
+    config_asked: Arc<Notify>,
     shared: Arc<Shared>,
-    orders: mpsc::Receiver<Order>,
+    orders: mpsc::UnboundedReceiver<Order>,
     started: Instant,
     stop: CancellationToken,
     retry_in: Duration,
@@ -315,12 +342,10 @@ impl Task {
                 Ended::Idle => {}
             }
             self.shared.state.send_replace(State::Asleep);
-            let Some(Order::Load(base, done)) = self.orders.recv().await else {
+            let Some(order) = self.orders.recv().await else {
                 return;
             };
-            self.base = base;
-            self.load().await;
-            drop(done);
+            self.load_for(Some(order)).await;
         }
     }
 
@@ -334,27 +359,24 @@ impl Task {
             None => closed,
         };
         if channel.is_none() || self.shared.snapshot.load().is_none() {
-            self.load().await;
+            self.load_for(None).await;
         }
         loop {
             if self.channel() != channel {
                 return Ended::OtherChannel;
             }
             let is_failing = *self.shared.state.borrow() == State::Failing;
-            let mut waiting = Vec::new();
+            let mut ordered = None;
             tokio::select! {
                 () = self.stop.cancelled() => return Ended::Stopped,
                 order = self.orders.recv() => match order {
-                    Some(Order::Load(base, done)) => {
-                        self.base = base;
-                        waiting.extend(done);
-                    }
+                    Some(order) if self.is_answered(&order.why) => continue,
+                    Some(order) => ordered = Some(order),
                     None => return Ended::Stopped,
                 },
                 heard = heard.recv() => match heard {
-                    Some(Heard::Connected) => {}
-                    Some(Heard::Notification { payload, .. }) if is_reload(&payload) => {}
-                    Some(Heard::Notification { .. }) => continue,
+                    Some(heard) if self.asks_for_load(&heard) => {}
+                    Some(_) => continue,
                     None => return Ended::Stopped,
                 },
                 () = tokio::time::sleep(self.retry_in), if is_failing => {
@@ -367,8 +389,7 @@ impl Task {
                     continue;
                 }
             }
-            self.load().await;
-            drop(waiting);
+            self.load_for(ordered).await;
             self.coalesce(&mut heard).await;
         }
     }
@@ -377,23 +398,47 @@ impl Task {
     async fn coalesce(&mut self, heard: &mut mpsc::Receiver<Heard>) {
         let mut again = false;
         let until = tokio::time::Instant::now() + COOL_DOWN;
-        let mut waiting = Vec::new();
+        let mut ordered = None;
         loop {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => break,
-                Some(Heard::Notification { payload, .. }) = heard.recv() => {
-                    again |= is_reload(&payload);
-                }
-                Some(Order::Load(base, done)) = self.orders.recv() => {
-                    self.base = base;
-                    waiting.extend(done);
-                    again = true;
-                    break;
+                Some(heard) = heard.recv() => again |= self.asks_for_load(&heard),
+                Some(order) = self.orders.recv() => {
+                    if !self.is_answered(&order.why) {
+                        ordered = Some(order);
+                        break;
+                    }
                 }
             }
         }
-        if again {
-            self.load().await;
+        if again || ordered.is_some() {
+            self.load_for(ordered).await;
+        }
+    }
+
+    fn asks_for_load(&self, heard: &Heard) -> bool {
+        let Heard::Notification { payload, .. } = heard else {
+            return true;
+        };
+        if payload == RELOAD_CONFIG {
+            self.config_asked.notify_one();
+        }
+        is_reload(payload)
+    }
+
+    /// Whether what is known answers an order, so that loading again would be in vain.
+    fn is_answered(&self, why: &Why) -> bool {
+        let state = *self.shared.state.borrow();
+        let Some(known) = self.shared.snapshot.load_full() else {
+            return false;
+        };
+        match why {
+            Why::Asked(_) => false,
+            Why::OutOfDate(base) => state != State::Asleep && Arc::ptr_eq(&known.base, base),
+            // The next attempt has its time.
+            Why::Unknown { .. } | Why::Suspicion if state == State::Failing => true,
+            Why::Unknown { schema, name } => known.cache.has(schema, name),
+            Why::Suspicion => !known.is_older_than(PART_FACTOR),
         }
     }
 
@@ -409,6 +454,18 @@ impl Task {
         self.started.elapsed().saturating_sub(last_used) >= IDLE
     }
 
+    /// For everybody who has ordered a load by now.
+    async fn load_for(&mut self, first: Option<Order>) {
+        let mut waiting = Vec::from_iter(first);
+        while let Ok(order) = self.orders.try_recv() {
+            waiting.push(order);
+        }
+        if let Some(base) = waiting.iter().rev().find_map(|order| order.why.base()) {
+            self.base = base.clone();
+        }
+        self.load().await;
+    }
+
     async fn load(&mut self) {
         let started = Instant::now();
         match self.fetch().await {
@@ -416,9 +473,7 @@ impl Task {
                 self.retry_in = FIRST_RETRY;
                 let counts = snapshot.cache.counts();
                 let elapsed = started.elapsed();
-                metrics::gauge!("pgrst_schema_cache_query_time_seconds").set(elapsed);
-                metrics::counter!("pgrst_schema_cache_loads_total", "status" => "SUCCESS")
-                    .increment(1);
+                self.numbers.loaded(elapsed);
                 tracing::debug!(
                     duration_ms = elapsed.as_millis() as u64,
                     "the schema cache was loaded: {counts}"
@@ -428,12 +483,28 @@ impl Task {
                 self.shared.state.send_replace(State::Awake);
             }
             Err(error) => {
-                metrics::counter!("pgrst_schema_cache_loads_total", "status" => "FAIL")
-                    .increment(1);
-                tracing::warn!("the schema cache could not be loaded: {error}");
+                self.numbers.load_failed();
+                match error {
+                    LoadError::Settings(_) => tracing::error!("nothing is served: {error}"),
+                    LoadError::Connect(_) | LoadError::Query(_) => {
+                        tracing::warn!("the schema cache could not be loaded: {error}");
+                    }
+                }
                 self.shared.state.send_replace(State::Failing);
             }
         }
+    }
+
+    /// The settings from before. Without any, serving without those of the database could show
+    /// what they hide.
+    fn instead_of_invalid(&self, problems: &[String]) -> Result<RestConfig, LoadError> {
+        let Some(previous) = self.shared.snapshot.load_full() else {
+            return Err(LoadError::Settings(problems.join("; ")));
+        };
+        for problem in problems {
+            tracing::warn!("the settings of the database are left aside: {problem}");
+        }
+        Ok(previous.config.clone())
     }
 
     async fn fetch(&self) -> Result<Snapshot, LoadError> {
@@ -443,21 +514,12 @@ impl Task {
         if config.db_config {
             let role = match self.settings_of {
                 SettingsRole::Authenticator => "authenticator".to_owned(),
-                SettingsRole::Login => client
-                    .query_one("select session_user::text", &[])
-                    .await?
-                    .get(0),
+                SettingsRole::Login => session_user(&client).await?,
             };
             let found = load_in_database(&client, &role, config.pre_config.as_ref()).await?;
             config = match config.with_overrides(&found) {
                 Ok(config) => config,
-                Err(problems) => {
-                    let previous = self.shared.snapshot.load_full();
-                    for problem in problems {
-                        tracing::warn!("a setting in the database is left aside: {problem}");
-                    }
-                    previous.map_or(config, |previous| previous.config.clone())
-                }
+                Err(problems) => self.instead_of_invalid(&problems)?,
             };
         }
         if let Some(previous) = self.shared.snapshot.load_full() {
@@ -496,8 +558,10 @@ fn search_paths(config: &RestConfig) -> HashMap<String, String> {
     config.schemas.iter().map(of_schema).collect()
 }
 
+const RELOAD_CONFIG: &str = "reload config";
+
 fn is_reload(payload: &str) -> bool {
-    matches!(payload, "" | "reload schema" | "reload config")
+    matches!(payload, "" | "reload schema" | RELOAD_CONFIG)
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -506,6 +570,8 @@ enum LoadError {
     Connect(#[from] DbError),
     #[error("{}", plinth_db::describe(.0))]
     Query(#[from] tokio_postgres::Error),
+    #[error("settings in the database cannot be used: {0}")]
+    Settings(String),
 }
 
 #[cfg(test)]

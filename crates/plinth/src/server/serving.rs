@@ -167,6 +167,7 @@ impl Serving {
         let metrics = Metrics::install()?;
         plinth_realtime::describe_metrics();
         plinth_functions::describe_metrics();
+        plinth_rest::describe_metrics();
         let gateway = Gateway::new(GatewayParts {
             config,
             mounts,

@@ -4,6 +4,7 @@
 //! that the `db-pre-config` function makes with `set_config`.
 
 use plinth_db::QuotedIdent;
+use postgres_types::Type;
 use tokio_postgres::{Client, Error};
 
 use super::apply::{IN_DATABASE, qualified};
@@ -41,6 +42,12 @@ pub(crate) async fn load_in_database(
     settings
 }
 
+/// Who a connection belongs to.
+pub(crate) async fn session_user(client: &Client) -> Result<String, Error> {
+    let rows = client.query_typed("select session_user::text", &[]).await?;
+    rows.first().map_or(Ok(String::new()), |row| row.try_get(0))
+}
+
 async fn list(
     client: &Client,
     login: &str,
@@ -50,9 +57,12 @@ async fn list(
         .iter()
         .map(|name| format!("pgrst.{name}"))
         .collect();
-    let rows = client
-        .query(SQL, &[&login, &names, &counts_session])
-        .await?;
+    let params = [
+        (&login as _, Type::NAME),
+        (&names as _, Type::TEXT_ARRAY),
+        (&counts_session as _, Type::BOOL),
+    ];
+    let rows = client.query_typed(SQL, &params).await?;
     rows.iter()
         .map(|row| Ok((row.try_get("name")?, row.try_get("value")?)))
         .collect()

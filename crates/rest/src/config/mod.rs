@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::{auth::RoleClaim, schema_cache::QualifiedName};
 
-pub(crate) use in_database::load_in_database;
+pub(crate) use in_database::{load_in_database, session_user};
 pub(crate) use jwt::JwtConfig;
 pub use postgrest::{LogLevel, Place, PostgrestConfig, ServerConfig, Socket};
 pub(crate) use role_settings::RoleSettings;
@@ -84,11 +84,6 @@ pub struct RestConfig {
 }
 
 impl RestConfig {
-    /// Whether it listens for reloads, and so learns by itself when the database is lost.
-    pub fn has_channel(&self) -> bool {
-        self.channel.is_some()
-    }
-
     /// Whether `jwt-role-claim-key` has the older syntax, which PostgREST is about to drop.
     pub fn has_legacy_role_claim(&self) -> bool {
         self.role_claim.is_legacy()

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use postgres_types::Type;
 use tokio_postgres::{Client, Error};
 
 use crate::schema_cache::Isolation;
@@ -27,14 +28,16 @@ pub(crate) struct RoleSetting {
 impl RoleSettings {
     /// For whoever the connection belongs to.
     pub(crate) async fn load(client: &Client) -> Result<Self, Error> {
-        let row = client.query_one("select current_user::text", &[]).await?;
-        Self::load_for(client, row.try_get(0)?).await
+        let rows = client.query_typed("select current_user::text", &[]).await?;
+        let login = rows.first().map_or(Ok(""), |row| row.try_get(0))?;
+        Self::load_for(client, login).await
     }
 
     /// For another login role than the connection's own.
     pub(crate) async fn load_for(client: &Client, login: &str) -> Result<Self, Error> {
         let version = "select current_setting('server_version_num')::int";
-        let version: i32 = client.query_one(version, &[]).await?.try_get(0)?;
+        let rows = client.query_typed(version, &[]).await?;
+        let version: i32 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
         let may_be_set = if version >= 150_000 {
             MAY_BE_SET
         } else {
@@ -42,7 +45,7 @@ impl RoleSettings {
         };
         let sql = SQL.replace("MAY_BE_SET", may_be_set);
         let mut roles = HashMap::<String, RoleSetting>::new();
-        for row in client.query(&sql, &[&login]).await? {
+        for row in client.query_typed(&sql, &[(&login, Type::NAME)]).await? {
             let (name, value): (String, String) = (row.try_get("name")?, row.try_get("value")?);
             let role = roles.entry(row.try_get("role")?).or_default();
             match name == "default_transaction_isolation" {

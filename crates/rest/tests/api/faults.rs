@@ -9,7 +9,7 @@ use plinth_db::PoolConfig;
 use plinth_project::BodyLimit;
 use serde_json::json;
 
-use crate::support::{Database, Listener, TestApi, until};
+use crate::support::{Counted, Database, Listener, TestApi, until};
 
 /// Queries of the service that are running now.
 const BUSY: &str = "select count(*) from pg_stat_activity where datname = current_database() \
@@ -71,6 +71,7 @@ async fn a_slow_query_ends_with_its_roles_timeout() {
 
 #[tokio::test]
 async fn without_a_free_connection_only_the_database_is_out_of_reach() {
+    let counted = Counted::start();
     let settings = [("db-schemas", "library")];
     let api = TestApi::pooled(Database::fresh().await, &settings, tiny_pool()).await;
     assert_eq!(api.get("/books").await.status, 200);
@@ -92,6 +93,7 @@ async fn without_a_free_connection_only_the_database_is_out_of_reach() {
     let waited = api.get("/books").await;
     let message = "Timed out acquiring connection from connection pool.";
     waited.refuses(504, "PGRST003", message);
+    assert_eq!(counted.value("pgrst_db_pool_timeouts_total"), 1.0);
     api.get("/no/such/path").await.refuses_as(404, "PGRST125");
     api.get("/nowhere").await.refuses_as(404, "PGRST205");
     api.get("/books?select=nothing(*)")
@@ -217,4 +219,28 @@ async fn a_body_beyond_the_limit_is_refused_in_our_words() {
     assert_eq!(reply.status, 413, "{reply:#?}");
     reply.refuses_as(413, "PLINTH413");
     assert_eq!(reply.json()["message"], "The body is larger than 10 bytes");
+}
+
+#[tokio::test]
+async fn without_a_gateway_bodies_have_a_limit_too() {
+    let api = TestApi::own_library().await;
+
+    let reply = api
+        .post("/with_defaults", json!({}))
+        .with(|request| {
+            let pieces = std::iter::repeat_n(Bytes::from(vec![b' '; 1 << 20]), 51);
+            let pieces = pieces.map(Ok::<_, std::io::Error>);
+            *request.body_mut() = Body::from_stream(stream::iter(pieces));
+        })
+        .await;
+
+    reply.refuses_as(413, "PLINTH413");
+}
+
+#[tokio::test]
+async fn a_path_that_is_no_text_is_a_bad_request() {
+    let api = TestApi::library().await;
+
+    api.get("/%FF").await.refuses_as(400, "PGRST100");
+    api.get("/rpc/%FF").await.refuses_as(400, "PGRST100");
 }

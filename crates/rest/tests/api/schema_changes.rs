@@ -1,12 +1,15 @@
 //! A schema that changes under the service's feet (rest contract §5.2).
 
+use futures_util::future::join_all;
 use plinth_db::PoolConfig;
 use serde_json::json;
 
-use crate::support::{Database, TestApi, until};
+use crate::support::{Counted, Database, TestApi, until};
 
 const NO_TRIGGERS: &str =
     "drop event trigger plinth_schema_change; drop event trigger plinth_drop;";
+
+const LOADS: &str = "pgrst_schema_cache_loads_total{status=\"SUCCESS\"}";
 
 /// Vector 37, and what the event trigger adds to it: nobody has to notify.
 #[tokio::test]
@@ -203,4 +206,86 @@ async fn other_settings_are_taken_with_a_reload() {
     api.get("/books?select=id")
         .await
         .has("content-range", "0-0/*");
+}
+
+#[tokio::test]
+async fn all_who_ask_for_new_tables_at_once_get_them() {
+    let db = Database::fresh().await;
+    db.execute(NO_TRIGGERS).await;
+    let settings = [("db-schemas", "public"), ("db-channel-enabled", "false")];
+    let api = TestApi::alone(db, &settings).await;
+    assert_eq!(api.get("/users").await.status, 200);
+
+    api.db
+        .execute("create table first_new (id int); create table second_new (id int)")
+        .await;
+    let paths = ["/first_new", "/second_new", "/no_such"].repeat(5);
+    let replies = join_all(paths.iter().map(|path| api.get(path).into_future())).await;
+
+    for (path, reply) in paths.iter().zip(replies) {
+        match *path {
+            "/no_such" => reply.refuses_as(404, "PGRST205"),
+            _ => reply.gives(200, json!([])),
+        };
+    }
+}
+
+#[tokio::test]
+async fn wrong_requests_cannot_keep_the_service_busy_with_loading() {
+    let counted = Counted::start();
+    let api = TestApi::own_chat().await;
+    assert_eq!(api.get("/users").await.status, 200);
+    let before = counted.value(LOADS);
+
+    for _ in 0..3 {
+        let calls = (0..20).map(|_| {
+            [
+                api.get("/rpc/get_status?wrong=1"),
+                api.get("/users?select=nothing(*)"),
+            ]
+        });
+        join_all(calls.flatten().map(IntoFuture::into_future)).await;
+    }
+
+    // One for the suspicion at the beginning and one for the listener's first connection, at most.
+    let loads = counted.value(LOADS) - before;
+    assert!(loads <= 3.0, "{loads} loads for 120 requests");
+}
+
+#[tokio::test]
+async fn what_changed_while_nobody_listened_is_learnt_with_the_next_connection() {
+    let api = TestApi::own_chat().await;
+    assert_eq!(api.get("/users").await.status, 200);
+    let admin = api.db.admin().await;
+
+    api.db.admit(false).await;
+    api.db.throw_out().await;
+    let created = admin.batch_execute("create table created_meanwhile (id int)");
+    created.await.expect("created");
+    api.db.admit(true).await;
+
+    api.learns("created_meanwhile").await;
+    api.get("/created_meanwhile").await.gives(200, json!([]));
+}
+
+#[tokio::test]
+async fn bad_settings_in_the_database_serve_nothing_when_there_are_no_old_ones() {
+    let db = Database::fresh().await;
+    db.execute(
+        "alter role rest_login in database DATABASE set pgrst.db_schemas = 'pg_catalog'; \
+         alter role rest_login in database DATABASE set pgrst.db_pre_request = 'nobody_passes'",
+    )
+    .await;
+    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+
+    api.get("/books").await.refuses_as(503, "PGRST002");
+
+    api.db
+        .execute(
+            "alter role rest_login in database DATABASE reset pgrst.db_schemas; \
+             alter role rest_login in database DATABASE reset pgrst.db_pre_request",
+        )
+        .await;
+    api.reload().await;
+    assert_eq!(api.get("/books").await.status, 200);
 }

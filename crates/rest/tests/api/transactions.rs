@@ -227,3 +227,80 @@ async fn settings_of_the_application_arrive() {
 
     assert_eq!(reply["jwt_exp"], "99");
 }
+
+/// Sequences forget nothing, also when the transaction is undone.
+#[tokio::test]
+async fn a_function_that_fails_has_run_once() {
+    let db = Database::fresh().await;
+    db.execute(
+        "create sequence library.runs; grant usage on library.runs to anon; \
+         create function library.fails() returns int language plpgsql as $$ begin \
+           perform nextval('library.runs'); \
+           raise undefined_function using message = 'as if it were stale'; \
+         end $$",
+    )
+    .await;
+    let pool = plinth_db::PoolConfig {
+        size: 1,
+        ..Default::default()
+    };
+    let api = TestApi::pooled(db, &[("db-schemas", "library")], pool).await;
+
+    for _ in 0..5 {
+        let reply = api.post("/rpc/fails", json!({})).await;
+        assert_eq!(reply.json()["code"], "42883", "{reply:#?}");
+    }
+
+    let runs = api.db.count("select last_value from library.runs").await;
+    assert_eq!(runs, 5);
+}
+
+#[tokio::test]
+async fn without_prepared_statements_nothing_has_a_name() {
+    let db = Database::fresh().await;
+    db.execute(
+        "create view library.named as select count(*) from pg_prepared_statements; \
+         grant select on library.named to anon",
+    )
+    .await;
+    let pool = plinth_db::PoolConfig {
+        size: 1,
+        ..Default::default()
+    };
+    let settings = [
+        ("db-schemas", "library"),
+        ("db-prepared-statements", "false"),
+    ];
+    let api = TestApi::pooled(db, &settings, pool).await;
+
+    for _ in 0..3 {
+        assert_eq!(api.get("/").await.status, 200);
+        assert_eq!(api.get("/books").await.status, 200);
+    }
+
+    api.get("/named").await.gives(200, json!([{ "count": 0 }]));
+}
+
+#[tokio::test]
+async fn origins_that_stand_in_the_database_count() {
+    let db = Database::fresh().await;
+    db.execute(
+        "alter role rest_login in database DATABASE \
+         set pgrst.server_cors_allowed_origins = 'http://ours.example'",
+    )
+    .await;
+    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+    let ask = |origin: &str| api.get("/books").header("Origin", origin);
+
+    let theirs = ask("http://theirs.example").await;
+    let ours = ask("http://ours.example").await;
+    let preflight = api
+        .options("/books")
+        .header("Origin", "http://theirs.example")
+        .header("Access-Control-Request-Method", "GET")
+        .await;
+
+    theirs.lacks("access-control-allow-origin");
+    ours.has("access-control-allow-origin", "http://ours.example");
+    preflight.lacks("access-control-allow-origin");
+}

@@ -10,11 +10,12 @@ mod server;
 
 use std::path::{Path, PathBuf};
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Error};
 
 use super::{
     JwtConfig, RestConfig, load_in_database,
     options::{Options, Value},
+    session_user,
 };
 
 pub use server::{LogLevel, Place, ServerConfig, Socket};
@@ -71,23 +72,31 @@ impl PostgrestConfig {
     /// With what stands in the database about the connection's own role, where `db-config` lets it
     /// count.
     pub async fn with_database(mut self, client: &Client) -> Result<Self, Vec<String>> {
-        if self.rest.db_config {
-            let pre_config = self.rest.pre_config.as_ref();
-            let login = client.query_one("select current_user::text", &[]).await;
-            let given = match login.and_then(|row| row.try_get::<_, String>(0)) {
-                Ok(login) => load_in_database(client, &login, pre_config).await,
-                Err(error) => Err(error),
-            };
-            let given = given.map_err(|error| vec![plinth_db::describe(&error)])?;
-            self.rest = self.rest.with_overrides(&given)?;
-        }
+        let given = self.in_database(client).await;
+        let given = given.map_err(|error| vec![plinth_db::describe(&error)])?;
+        self.rest = self.rest.with_overrides(&given)?;
         Ok(self)
     }
 
-    /// Makes the numbers about tokens appear before there is anything to count. To be called once
-    /// the process records metrics.
+    /// What is wrong with the values that stand in the database, as far as they can be read now.
+    pub async fn problems_in_database(&self, client: &Client) -> Vec<String> {
+        let given = self.in_database(client).await.unwrap_or_default();
+        self.rest.with_overrides(&given).err().unwrap_or_default()
+    }
+
+    async fn in_database(&self, client: &Client) -> Result<Vec<(String, String)>, Error> {
+        if !self.rest.db_config {
+            return Ok(Vec::new());
+        }
+        let login = session_user(client).await?;
+        load_in_database(client, &login, self.rest.pre_config.as_ref()).await
+    }
+
+    /// Makes the numbers of a service alone appear before there is anything to count. To be called
+    /// once the process records metrics.
     pub fn describe_metrics() {
         crate::auth::describe_metrics();
+        crate::describe_metrics();
     }
 
     /// From this process's environment.

@@ -1,6 +1,7 @@
 //! A database, the service over it, requests and whole answers.
 
 mod call;
+mod counted;
 mod database;
 mod listener;
 mod reply;
@@ -20,6 +21,7 @@ use plinth_token::{ApiKeyKind, KeySet, credential_hash};
 use serde_json::{Value, json};
 
 pub(crate) use call::Call;
+pub(crate) use counted::Counted;
 pub(crate) use database::Database;
 pub(crate) use listener::Listener;
 pub(crate) use reply::{JSON, Reply};

@@ -24,8 +24,8 @@ pub(super) struct Admin {
     pub(super) pool_size: usize,
     /// Clients reach the API through this file; without it they cannot.
     pub(super) api_socket: Option<PathBuf>,
-    /// Set when nobody listens to the database and so would notice that it is gone.
-    pub(super) asks_database: Option<Target>,
+    /// Asked whether it is there. Connections that are open may not know yet that it is gone.
+    pub(super) database: Target,
 }
 
 impl Admin {
@@ -44,13 +44,7 @@ impl Admin {
     }
 
     async fn is_ready(&self) -> bool {
-        if !self.service.is_ready(&self.project) {
-            return false;
-        }
-        match &self.asks_database {
-            Some(target) => target.connect().await.is_ok(),
-            None => true,
-        }
+        self.service.is_ready(&self.project) && self.database.connect().await.is_ok()
     }
 }
 

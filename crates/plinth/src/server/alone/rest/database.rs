@@ -1,11 +1,12 @@
 //! `db-uri` as libpq understands it: what it does not say comes from the `PG*` variables.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use plinth_db::Target;
 use plinth_token::Secret;
+use tokio::sync::watch;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Kind, Outcome};
 
 /// What a connection string may say and which variable says it otherwise.
 const VARIABLES: [(&str, &str); 6] = [
@@ -20,10 +21,37 @@ const VARIABLES: [(&str, &str); 6] = [
 /// Where distributions and PostgreSQL itself put the server's socket.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
+/// How often it is looked whether the database is still there.
+const LOSS_CHECK: Duration = Duration::from_secs(1);
+
 pub(super) fn target(db_uri: &Secret) -> Outcome<Target> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let completed = complete(db_uri.expose(), variable);
     Target::from_url(&completed).map_err(|error| Failure::usage(format!("db-uri: {error}")))
+}
+
+/// Waits until the database is lost while nothing is to be done about that.
+pub(super) async fn lost(target: Target, mut recovers: watch::Receiver<bool>) -> Failure {
+    loop {
+        // Whoever may change it lives as long as the process.
+        _ = recovers.wait_for(|recovers| !recovers).await;
+        tokio::select! {
+            () = loss(&target) => {
+                return Failure::new(Kind::Failure, "the connection to the database was lost")
+                    .next_step("db-pool-automatic-recovery is off, so nobody waits for it.");
+            }
+            _ = recovers.wait_for(|recovers| *recovers) => {}
+        }
+    }
+}
+
+async fn loss(target: &Target) {
+    let Ok(client) = target.connect().await else {
+        return;
+    };
+    while !client.is_closed() {
+        tokio::time::sleep(LOSS_CHECK).await;
+    }
 }
 
 fn complete(uri: &str, variable: impl Fn(&str) -> Option<String>) -> String {

@@ -1,7 +1,8 @@
 //! `plinth serve rest`, in place of PostgREST (rest contract §9, §10).
 //!
 //! The port answers at once; as long as the database cannot be reached, with 503. Signals: USR1
-//! reloads the schema, USR2 the settings, TERM and INT finish open requests and end.
+//! reloads the schema, USR2 the settings, TERM and INT finish open requests and end. The database
+//! may ask for the same as USR2 with `NOTIFY pgrst, 'reload config'`.
 
 mod access_log;
 mod admin;
@@ -40,6 +41,8 @@ struct Server {
     file: Option<PathBuf>,
     /// As of the last load of environment and file.
     base: Mutex<RestConfig>,
+    /// `db-pool-automatic-recovery`, as of then.
+    recovers: watch::Sender<bool>,
     service: RestService,
     project: Project,
     log_level: watch::Sender<LogLevel>,
@@ -51,26 +54,22 @@ struct Server {
 /// Serves until a signal.
 pub(in super::super) async fn serve(file: Option<PathBuf>) -> Outcome {
     let signals = Signals::catch()?;
+    let config = load(file.as_ref())?;
+    diagnostics::init(config.server.log_level);
+    tracing::info!("Starting Plinth REST {}...", env!("CARGO_PKG_VERSION"));
+    let target = database::target(&config.server.db_uri)?;
+    check_database(&target, &config).await?;
     let PostgrestConfig {
         rest,
         server,
         warnings,
-    } = load(file.as_ref())?;
-    diagnostics::init(server.log_level);
-    tracing::info!("Starting Plinth REST {}...", env!("CARGO_PKG_VERSION"));
+    } = config;
     warnings.iter().for_each(|told| tracing::warn!("{told}"));
     if rest.has_legacy_role_claim() {
         tracing::warn!("jwt-role-claim-key has the older syntax; JSONPath begins with $");
     }
     let metrics = Metrics::install()?;
     PostgrestConfig::describe_metrics();
-    let target = database::target(&server.db_uri)?;
-    if !server.pool_automatic_recovery {
-        target.connect().await.map_err(|error| {
-            Failure::new(Kind::Failure, format!("{error}"))
-                .next_step("db-pool-automatic-recovery is off, so the start does not wait for it.")
-        })?;
-    }
     // Both ports are taken before anything else is done with them.
     let api = Listener::bind(&server.api, server.reuse_port).await?;
     let admin_listener = match &server.admin {
@@ -78,8 +77,7 @@ pub(in super::super) async fn serve(file: Option<PathBuf>) -> Outcome {
         None => None,
     };
 
-    let asks_database = (!rest.has_channel()).then(|| target.clone());
-    let project = project(target, &server)?;
+    let project = project(target.clone(), &server)?;
     let service = RestService::alone(rest.clone(), (server.host.clone(), server.port));
     let (log_level, level) = watch::channel(server.log_level);
     let router = plinth_rest::routes(service.clone())
@@ -93,7 +91,7 @@ pub(in super::super) async fn serve(file: Option<PathBuf>) -> Outcome {
             metrics,
             pool_size: server.pool_size,
             api_socket: api.socket_path(),
-            asks_database,
+            database: target.clone(),
         };
         tracing::info!("Admin server listening on {}", listener.address());
         tokio::spawn(listener.serve(admin.routes(), stop.clone(), cut.clone()));
@@ -103,6 +101,7 @@ pub(in super::super) async fn serve(file: Option<PathBuf>) -> Outcome {
     let server = Server {
         file,
         base: Mutex::new(rest),
+        recovers: watch::Sender::new(server.pool_automatic_recovery),
         service,
         project,
         log_level,
@@ -111,7 +110,8 @@ pub(in super::super) async fn serve(file: Option<PathBuf>) -> Outcome {
     };
     server.close_idle();
     server.reload_schema();
-    let ended = signals.follow(&server, serving, stop, cut).await;
+    let lost = database::lost(target, server.recovers.subscribe());
+    let ended = signals.follow(&server, serving, lost, stop, cut).await;
     server.finish().await;
     ended
 }
@@ -153,6 +153,8 @@ impl Server {
             tracing::warn!("{warning}");
         }
         self.log_level.send_replace(config.server.log_level);
+        self.recovers
+            .send_replace(config.server.pool_automatic_recovery);
         let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = config.rest.continuing(&base);
         *base = rest.clone();
@@ -184,6 +186,23 @@ impl Server {
         self.tasks.close();
         self.tasks.wait().await;
         self.project.db.close();
+    }
+}
+
+/// Settings in the database that cannot be used end the start as those of the file do. A database
+/// that is away is waited for, unless it is never to be.
+async fn check_database(target: &Target, config: &PostgrestConfig) -> Outcome {
+    match target.connect().await {
+        Ok(client) => {
+            let problems = config.problems_in_database(&client).await;
+            match problems.is_empty() {
+                true => Ok(()),
+                false => Err(refused(problems)),
+            }
+        }
+        Err(_) if config.server.pool_automatic_recovery => Ok(()),
+        Err(error) => Err(Failure::new(Kind::Failure, error.to_string())
+            .next_step("db-pool-automatic-recovery is off, so the start does not wait for it.")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the process is told while it runs.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -9,7 +9,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 
 /// How long open requests may take to finish.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -33,22 +33,31 @@ impl Signals {
     }
 
     /// Until it is time to end and `serving` has ended. `stop` tells it to finish what is open,
-    /// `cut` that time is up.
+    /// `cut` that time is up. `lost` says why there is nothing left to serve.
     pub(super) async fn follow(
         mut self,
         server: &Server,
         mut serving: JoinHandle<std::io::Result<()>>,
+        lost: impl Future<Output = Failure>,
         stop: CancellationToken,
         cut: CancellationToken,
     ) -> Outcome {
+        let mut lost = pin!(lost);
         loop {
             tokio::select! {
+                failure = &mut lost => {
+                    stop.cancel();
+                    cut.cancel();
+                    _ = serving.await;
+                    return Err(failure);
+                }
                 ended = &mut serving => {
                     stop.cancel();
                     return Ok(ended??);
                 }
                 _ = self.reload_schema.recv() => server.reload_schema(),
                 _ = self.reload_config.recv() => server.reload_config(),
+                () = server.service.config_asked() => server.reload_config(),
                 _ = self.terminate.recv() => break,
                 _ = self.interrupt.recv() => break,
             }
