@@ -335,3 +335,112 @@ fn all_settings_can_be_shown_with_those_of_the_database_and_without_secrets() {
     assert!(ended.stdout.contains("db-schemas = \"public\"\n"));
     assert!(!ended.stdout.contains("verysafe") && !ended.stdout.contains("secret@"));
 }
+
+/// Runs statements next to the database that is to be closed.
+fn beside(external: &ExternalPostgres, sql: &str) {
+    rows(&external.url("postgres"), sql);
+}
+
+const CLOSE: &str = "alter database app allow_connections false; \
+    select pg_terminate_backend(pid) from pg_stat_activity where datname = 'app'";
+
+#[test]
+fn it_is_ready_only_while_the_database_is_there() {
+    let Some((external, uri)) = database() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    let settings = [("DB_URI", uri.as_str()), ("DB_ANON_ROLE", "web_anon")];
+    let rest = Rest::start(&settings, &[]).ready();
+
+    beside(&external, CLOSE);
+
+    rest.admin.get("/ready").expect_status(503);
+    beside(&external, "alter database app allow_connections true");
+    rest.ready();
+}
+
+#[test]
+fn settings_in_the_database_that_cannot_be_used_end_the_start() {
+    let Some((external, uri)) = database() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    rows(
+        &external.url("app"),
+        "alter role authenticator set pgrst.db_schemas = 'pg_catalog'",
+    );
+    let settings = [("DB_URI", uri.as_str()), ("DB_ANON_ROLE", "web_anon")];
+
+    let ended = refused(&settings, &[]).expect_code(2);
+
+    ended.says(&["db_schemas", "pg_catalog cannot be exposed"]);
+}
+
+#[test]
+fn the_database_may_ask_for_the_settings_to_be_read_again() {
+    let Some((external, uri)) = database() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("postgrest.conf");
+    let write = |schemas: &str| {
+        let content = format!("db-anon-role = \"web_anon\"\ndb-schemas = \"{schemas}\"\n");
+        fs::write(&file, content).expect("a file");
+    };
+    write("public");
+    let path = file.to_str().expect("a plain path");
+    let rest = Rest::start(&[("DB_URI", &uri)], &[path]).ready();
+    let asks_other = rest.api.clone().header("Accept-Profile", "other");
+    asks_other.get("/things").expect_status(406);
+
+    write("public, other");
+
+    eventually(LIMIT, "the other schema is exposed", || {
+        rows(&external.url("app"), "notify pgrst, 'reload config'");
+        (asks_other.get("/things").status == 200).then_some(())
+    });
+}
+
+#[test]
+fn without_recovery_it_ends_with_the_database() {
+    let Some((external, uri)) = database() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    let settings = [
+        ("DB_URI", uri.as_str()),
+        ("DB_ANON_ROLE", "web_anon"),
+        ("DB_POOL_AUTOMATIC_RECOVERY", "false"),
+    ];
+    let mut rest = Rest::start(&settings, &[]).ready();
+
+    beside(&external, CLOSE);
+
+    let ended = wait_for_exit(&mut rest.child, LIMIT).and_then(|status| status.code());
+    assert_eq!(ended, Some(1), "{}", rest.told("stderr"));
+    assert!(rest.told("stderr").contains("was lost"));
+}
+
+#[test]
+fn an_open_request_is_finished_before_the_end() {
+    let Some((external, uri)) = database() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    rows(
+        &external.url("app"),
+        "create function public.nap() returns text language sql volatile \
+         as $$ select 'rested' from pg_sleep(2) $$",
+    );
+    let settings = [("DB_URI", uri.as_str()), ("DB_ANON_ROLE", "web_anon")];
+    let rest = Rest::start(&settings, &[]).ready();
+    let api = rest.api.clone();
+    let napping = std::thread::spawn(move || api.get("/rpc/nap"));
+    eventually(LIMIT, "the function runs", || {
+        let busy = "select 1 from pg_stat_activity where state = 'active' \
+                    and usename = 'authenticator' and query like '%nap%'";
+        (!rows(&external.url("app"), busy).is_empty()).then_some(())
+    });
+
+    let code = rest.stop();
+
+    let answer = napping.join().expect("an answer").expect_status(200);
+    assert_eq!((answer.body.as_str(), code), ("\"rested\"", Some(0)));
+}
