@@ -44,7 +44,16 @@ pub(crate) async fn load_in_database(
 
 /// Who a connection belongs to.
 pub(crate) async fn session_user(client: &Client) -> Result<String, Error> {
-    let rows = client.query_typed("select session_user::text", &[]).await?;
+    name(client, "select session_user::text").await
+}
+
+/// As whom a connection acts.
+pub(crate) async fn current_user(client: &Client) -> Result<String, Error> {
+    name(client, "select current_user::text").await
+}
+
+async fn name(client: &Client, sql: &str) -> Result<String, Error> {
+    let rows = client.query_typed(sql, &[]).await?;
     rows.first().map_or(Ok(String::new()), |row| row.try_get(0))
 }
 

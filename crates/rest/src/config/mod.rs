@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::{auth::RoleClaim, schema_cache::QualifiedName};
 
-pub(crate) use in_database::{load_in_database, session_user};
+pub(crate) use in_database::{current_user, load_in_database, session_user};
 pub(crate) use jwt::JwtConfig;
 pub use postgrest::{LogLevel, Place, PostgrestConfig, ServerConfig, Socket};
 pub(crate) use role_settings::RoleSettings;

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use postgres_types::Type;
 use tokio_postgres::{Client, Error};
 
+use super::current_user;
 use crate::schema_cache::Isolation;
 
 /// Without the clause about parameters that are granted, which PostgreSQL has since version 15.
@@ -28,9 +29,8 @@ pub(crate) struct RoleSetting {
 impl RoleSettings {
     /// For whoever the connection belongs to.
     pub(crate) async fn load(client: &Client) -> Result<Self, Error> {
-        let rows = client.query_typed("select current_user::text", &[]).await?;
-        let login = rows.first().map_or(Ok(""), |row| row.try_get(0))?;
-        Self::load_for(client, login).await
+        let login = current_user(client).await?;
+        Self::load_for(client, &login).await
     }
 
     /// For another login role than the connection's own.

@@ -13,9 +13,8 @@ use std::path::{Path, PathBuf};
 use tokio_postgres::{Client, Error};
 
 use super::{
-    JwtConfig, RestConfig, load_in_database,
+    JwtConfig, RestConfig, current_user, load_in_database,
     options::{Options, Value},
-    session_user,
 };
 
 pub use server::{LogLevel, Place, ServerConfig, Socket};
@@ -88,7 +87,7 @@ impl PostgrestConfig {
         if !self.rest.db_config {
             return Ok(Vec::new());
         }
-        let login = session_user(client).await?;
+        let login = current_user(client).await?;
         load_in_database(client, &login, self.rest.pre_config.as_ref()).await
     }
 
