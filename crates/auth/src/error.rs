@@ -176,7 +176,10 @@ fn raised_status(sqlstate: &str) -> Option<u16> {
 impl From<DbError> for AuthError {
     fn from(error: DbError) -> Self {
         match error {
-            DbError::Unavailable(cause) | DbError::Lost(cause) => Self {
+            DbError::Unavailable(cause)
+            | DbError::Full(cause)
+            | DbError::NotReady(cause)
+            | DbError::Lost(cause) => Self {
                 kind: Kind::Internal(cause),
                 ..Self::new(
                     503,

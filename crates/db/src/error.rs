@@ -10,6 +10,12 @@ pub enum DbError {
     /// Nobody answers: answer 503 and let the client come back.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
+    /// The server has as many connections as it takes: the same.
+    #[error("the database takes no more connections: {0}")]
+    Full(String),
+    /// The server is there, but not ready yet, or not any more: the same.
+    #[error("the database is not ready: {0}")]
+    NotReady(String),
     /// The connection broke while it was used: the same, though the work may have been done.
     #[error("the connection to the database was lost: {0}")]
     Lost(String),
@@ -35,6 +41,8 @@ impl DbError {
         match self {
             DbError::Postgres(error) => Some(error),
             DbError::Unavailable(_)
+            | DbError::Full(_)
+            | DbError::NotReady(_)
             | DbError::Lost(_)
             | DbError::PoolTimeout
             | DbError::Misuse(_) => None,
@@ -44,8 +52,23 @@ impl DbError {
     /// Whether trying again a little later can help without changing anything.
     pub fn is_transient(&self) -> bool {
         match self {
-            DbError::Unavailable(_) | DbError::Lost(_) | DbError::PoolTimeout => true,
+            DbError::Unavailable(_)
+            | DbError::Full(_)
+            | DbError::NotReady(_)
+            | DbError::Lost(_)
+            | DbError::PoolTimeout => true,
             DbError::Postgres(_) | DbError::Misuse(_) => false,
+        }
+    }
+
+    /// From a connection that did not come about. Every cause counts as the server's absence: the
+    /// caller of a service can do nothing about a wrong password of ours.
+    pub(crate) fn of_connecting(error: &tokio_postgres::Error) -> Self {
+        let told = describe(error);
+        match error.code() {
+            Some(&SqlState::TOO_MANY_CONNECTIONS) => DbError::Full(told),
+            Some(&SqlState::CANNOT_CONNECT_NOW) => DbError::NotReady(told),
+            _ => DbError::Unavailable(told),
         }
     }
 }

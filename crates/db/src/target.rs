@@ -156,7 +156,7 @@ impl Target {
                     client
                 }),
         };
-        connected.map_err(|error| DbError::Unavailable(describe(&error)))
+        connected.map_err(|error| DbError::of_connecting(&error))
     }
 
     /// Opens a session of our own driver.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header::AUTHORIZATION};
 use plinth_token::{
-    ANON_ROLE, ClaimRules, TokenError, VerifiedToken, claims_of_role, credential_hash,
+    ANON_ROLE, ClaimRules, KeySet, TokenError, VerifiedToken, claims_of_role, credential_hash,
 };
 
 use crate::{ApiKey, Project, ProjectKeys, S3Pair};
@@ -89,6 +89,15 @@ impl Credentials {
         Caller::verify(project, text, now)
     }
 
+    /// The same, where tokens of the project's secret may have HS384 and HS512 too.
+    pub fn read_bearer_of_any_hash(
+        project: &Project,
+        text: &str,
+        now: i64,
+    ) -> Result<Caller, CallerError> {
+        Caller::verify_with(project, text, now, KeySet::with_longer_hashes)
+    }
+
     /// The bearer decides where there is one; else the API key.
     pub fn caller(&self) -> Result<Caller, CallerError> {
         match (&self.bearer, &self.api_key) {
@@ -113,10 +122,19 @@ impl Caller {
     /// Tokens are verified first, because nearly every request carries one and verified ones are
     /// remembered; whatever is no token of ours may still be a key that is known by its hash.
     fn verify(project: &Project, text: &str, now: i64) -> Result<Self, CallerError> {
+        Self::verify_with(project, text, now, |keys| keys)
+    }
+
+    fn verify_with(
+        project: &Project,
+        text: &str,
+        now: i64,
+        choose: impl Fn(&KeySet) -> &KeySet,
+    ) -> Result<Self, CallerError> {
         let keys = project.keys();
         let is_opaque = text.starts_with("sb_");
         if !is_opaque {
-            match project.tokens().verify(&keys.keyset, text) {
+            match project.tokens().verify(choose(&keys.keyset), text) {
                 Ok(token) => return Self::from_token(&keys, token, text, now),
                 Err(error) if keys.api_keys.is_empty() => return Err(error.into()),
                 Err(error) => {

@@ -104,7 +104,8 @@ impl Project {
         &self.inner.tokens
     }
 
-    pub(crate) fn replace_keys(&self, keys: ProjectKeys) {
+    /// Others from now on; whoever waits for [`Project::keys_replaced`] is told.
+    pub fn replace_keys(&self, keys: ProjectKeys) {
         self.inner.keys.store(Arc::new(keys));
         self.inner.keys_replaced.send_replace(());
     }

@@ -265,7 +265,9 @@ impl RestError {
     /// From a failure of the database layer, for a request that ran as `role`.
     pub(crate) fn from_database(error: DbError, is_anonymous: bool) -> Self {
         match error {
-            DbError::Unavailable(cause) => Self::Unreachable(cause),
+            DbError::Unavailable(cause) | DbError::Full(cause) | DbError::NotReady(cause) => {
+                Self::Unreachable(cause)
+            }
             DbError::Lost(cause) => Self::ConnectionLost(cause),
             DbError::PoolTimeout => Self::PoolTimeout,
             DbError::Postgres(error) => Self::Postgres {

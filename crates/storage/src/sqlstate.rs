@@ -8,13 +8,13 @@ impl From<DbError> for StorageError {
     fn from(error: DbError) -> Self {
         match &error {
             DbError::Postgres(refusal) => of_refusal(refusal),
-            DbError::Unavailable(_) | DbError::Lost(_) => {
+            DbError::Unavailable(_) | DbError::NotReady(_) | DbError::Lost(_) => {
                 let message = "The connection to the database timed out";
                 Self::new(Code::DatabaseTimeout, 544, message)
                     .with_true_status()
                     .because(error)
             }
-            DbError::PoolTimeout => {
+            DbError::PoolTimeout | DbError::Full(_) => {
                 let message = "Too many connections issued to the database";
                 Self::new(Code::SlowDown, 429, message)
                     .labelled("too_many_connections")

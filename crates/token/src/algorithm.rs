@@ -23,12 +23,14 @@ pub enum Algorithm {
     Es256,
     /// ECDSA on P-384.
     Es384,
+    /// ECDSA on P-521.
+    Es512,
     /// Ed25519.
     EdDsa,
 }
 
 impl Algorithm {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Hs256,
         Self::Hs384,
         Self::Hs512,
@@ -37,6 +39,7 @@ impl Algorithm {
         Self::Rs512,
         Self::Es256,
         Self::Es384,
+        Self::Es512,
         Self::EdDsa,
     ];
 
@@ -51,6 +54,7 @@ impl Algorithm {
             Self::Rs512 => "RS512",
             Self::Es256 => "ES256",
             Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
             Self::EdDsa => "EdDSA",
         }
     }
@@ -78,6 +82,7 @@ impl Algorithm {
             ("RSA", _) => Self::Rs256,
             ("EC", Some("P-256")) => Self::Es256,
             ("EC", Some("P-384")) => Self::Es384,
+            ("EC", Some("P-521")) => Self::Es512,
             ("OKP", Some("Ed25519")) => Self::EdDsa,
             ("EC" | "OKP", None) => return Err(KeyError::MissingMember("crv")),
             ("EC" | "OKP", Some(crv)) => return Err(KeyError::UnsupportedCurve(crv.to_owned())),
@@ -101,14 +106,14 @@ impl Algorithm {
         match self {
             Self::Hs256 | Self::Hs384 | Self::Hs512 => "oct",
             Self::Rs256 | Self::Rs384 | Self::Rs512 => "RSA",
-            Self::Es256 | Self::Es384 => "EC",
+            Self::Es256 | Self::Es384 | Self::Es512 => "EC",
             Self::EdDsa => "OKP",
         }
     }
 
-    /// The same algorithm in the words of the library that computes signatures.
-    pub(crate) fn in_library(self) -> jsonwebtoken::Algorithm {
-        match self {
+    /// The same algorithm in the words of the library that computes signatures, if it has it.
+    pub(crate) fn in_library(self) -> Option<jsonwebtoken::Algorithm> {
+        Some(match self {
             Self::Hs256 => jsonwebtoken::Algorithm::HS256,
             Self::Hs384 => jsonwebtoken::Algorithm::HS384,
             Self::Hs512 => jsonwebtoken::Algorithm::HS512,
@@ -117,8 +122,9 @@ impl Algorithm {
             Self::Rs512 => jsonwebtoken::Algorithm::RS512,
             Self::Es256 => jsonwebtoken::Algorithm::ES256,
             Self::Es384 => jsonwebtoken::Algorithm::ES384,
+            Self::Es512 => return None,
             Self::EdDsa => jsonwebtoken::Algorithm::EdDSA,
-        }
+        })
     }
 }
 
@@ -151,6 +157,7 @@ mod tests {
         check("RSA", None, Algorithm::Rs256);
         check("EC", Some("P-256"), Algorithm::Es256);
         check("EC", Some("P-384"), Algorithm::Es384);
+        check("EC", Some("P-521"), Algorithm::Es512);
         check("OKP", Some("Ed25519"), Algorithm::EdDsa);
     }
 
@@ -167,7 +174,7 @@ mod tests {
             KeyError::AlgorithmMismatch { .. }
         ));
         assert!(matches!(
-            refuses("EC", Some("P-521"), "ES512"),
+            refuses("EC", Some("secp256k1"), "ES256K"),
             KeyError::UnsupportedCurve(_)
         ));
         assert!(matches!(

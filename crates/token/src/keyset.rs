@@ -1,7 +1,7 @@
 //! All keys of one project, and what each of them may still do (auth contract §3.2).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -58,12 +58,15 @@ pub struct KeySet(Arc<Parts>);
 struct Parts {
     generation: u64,
     legacy: Option<SigningKey>,
+    /// The same secret with longer hashes, where they are taken.
+    longer: Vec<VerifyingKey>,
     keys: Vec<Entry>,
     signer: Option<SigningKey>,
     jwks: Value,
+    with_longer: OnceLock<KeySet>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     key: VerifyingKey,
     is_revoked: bool,
@@ -97,6 +100,26 @@ impl KeySet {
         &self.0.jwks
     }
 
+    /// The same set, in which the shared secret also checks HS384 and HS512. It is a set of its own,
+    /// so that a token found good here is not taken for good by those who want HS256.
+    pub fn with_longer_hashes(&self) -> &KeySet {
+        let Some(legacy) = &self.0.legacy else {
+            return self;
+        };
+        self.0.with_longer.get_or_init(|| {
+            let parts = &self.0;
+            Self(Arc::new(Parts {
+                generation: next_generation(),
+                legacy: parts.legacy.clone(),
+                longer: legacy.with_longer_hashes(),
+                keys: parts.keys.clone(),
+                signer: parts.signer.clone(),
+                jwks: parts.jwks.clone(),
+                with_longer: OnceLock::new(),
+            }))
+        })
+    }
+
     /// A number no other set in this process has, by which caches tell sets apart.
     pub(crate) fn generation(&self) -> u64 {
         self.0.generation
@@ -104,28 +127,33 @@ impl KeySet {
 
     /// The keys that a token may be checked with: the legacy secret, then all not revoked.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &VerifyingKey> {
-        let legacy = self.0.legacy.iter().map(SigningKey::verifying_key);
-        legacy.chain(
-            self.0
-                .keys
-                .iter()
-                .filter(|entry| !entry.is_revoked)
-                .map(|entry| &entry.key),
-        )
+        let good = self.0.keys.iter().filter(|entry| !entry.is_revoked);
+        self.of_secret().chain(good.map(|entry| &entry.key))
     }
 
-    /// The key of this id. Outside: is there one; inside: may it still be used.
+    fn of_secret(&self) -> impl Iterator<Item = &VerifyingKey> {
+        let legacy = self.0.legacy.iter().map(SigningKey::verifying_key);
+        legacy.chain(&self.0.longer)
+    }
+
+    /// The shared secret, if it may check tokens of this algorithm.
+    pub(crate) fn secret(&self, algorithm: Algorithm) -> Option<&VerifyingKey> {
+        self.of_secret().find(|key| key.algorithm() == algorithm)
+    }
+
+    /// Whether tokens name the shared secret by this id.
+    pub(crate) fn is_id_of_secret(&self, kid: &str) -> bool {
+        self.0.legacy.as_ref().and_then(SigningKey::kid) == Some(kid)
+    }
+
+    /// The key of this id, the secret apart. Outside: is there one; inside: may it still be used.
     pub(crate) fn by_kid(&self, kid: &str) -> Option<Result<&VerifyingKey, Revoked>> {
-        let legacy = self.0.legacy.iter().map(|key| (key.verifying_key(), false));
-        let keys = self
-            .0
-            .keys
-            .iter()
-            .map(|entry| (&entry.key, entry.is_revoked));
-        legacy
-            .chain(keys)
-            .find(|(key, _)| key.kid() == Some(kid))
-            .map(|(key, is_revoked)| if is_revoked { Err(Revoked) } else { Ok(key) })
+        let mut keys = self.0.keys.iter();
+        let found = keys.find(|entry| entry.key.kid() == Some(kid))?;
+        Some(match found.is_revoked {
+            true => Err(Revoked),
+            false => Ok(&found.key),
+        })
     }
 
     pub(crate) fn uses(&self, algorithm: Algorithm) -> bool {
@@ -229,9 +257,11 @@ impl KeySetBuilder {
         Ok(KeySet(Arc::new(Parts {
             generation: next_generation(),
             legacy,
+            longer: Vec::new(),
             keys,
             signer,
             jwks,
+            with_longer: OnceLock::new(),
         })))
     }
 }

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jsonwebtoken::EncodingKey;
-use jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -12,9 +10,10 @@ use crate::algorithm::Algorithm;
 use crate::encoding::base64url;
 use crate::error::KeyError;
 use crate::jwk::{Jwk, PrivateMember, SIGN_AND_VERIFY};
+use crate::material::{self, Signer};
 use crate::secret::Secret;
 use crate::verifying_key::VerifyingKey;
-use crate::{material, random, rsa};
+use crate::{random, rsa};
 
 /// A key that signs tokens. Cheap to clone.
 #[derive(Clone)]
@@ -22,7 +21,7 @@ pub struct SigningKey(Arc<SigningParts>);
 
 struct SigningParts {
     jwk: Jwk,
-    encoding: EncodingKey,
+    signer: Signer,
     verifying: VerifyingKey,
     /// The first part of every token this key signs, which never changes.
     encoded_header: String,
@@ -56,6 +55,17 @@ impl SigningKey {
         })
     }
 
+    /// The same shared secret with the longer hashes of its kind, to check with.
+    pub(crate) fn with_longer_hashes(&self) -> Vec<VerifyingKey> {
+        let longer = [Algorithm::Hs384, Algorithm::Hs512].map(|algorithm| {
+            VerifyingKey::from_parts(&Jwk {
+                k: self.0.jwk.k.clone(),
+                ..Jwk::new(algorithm, self.0.jwk.kid.clone(), &["verify"])
+            })
+        });
+        longer.into_iter().flatten().collect()
+    }
+
     /// Reads a private JSON Web Key. Its halves are checked to belong together.
     pub fn from_private_jwk(json: &str) -> Result<Self, KeyError> {
         let jwk: Jwk = serde_json::from_str(json).map_err(|_| KeyError::NotAKey)?;
@@ -65,7 +75,7 @@ impl SigningKey {
     pub(crate) fn from_parts(jwk: Jwk) -> Result<Self, KeyError> {
         let algorithm = jwk.algorithm()?;
         let verifying = VerifyingKey::from_parts(&jwk)?;
-        let encoding = material::encoding_key(&jwk, algorithm)?;
+        let signer = Signer::new(&jwk, algorithm)?;
 
         let mut header = json!({ "alg": algorithm.name(), "typ": "JWT" });
         if let Some(kid) = &jwk.kid {
@@ -74,7 +84,7 @@ impl SigningKey {
         let encoded_header = base64url(header.to_string().as_bytes());
         Ok(Self(Arc::new(SigningParts {
             jwk,
-            encoding,
+            signer,
             verifying,
             encoded_header,
         })))
@@ -116,18 +126,8 @@ impl SigningKey {
         let claims = serde_json::to_vec(claims)
             .map_err(|error| KeyError::UnwritableClaims(error.to_string()))?;
         let message = format!("{}.{}", self.0.encoded_header, base64url(&claims));
-        let signature = self.signature(message.as_bytes())?;
+        let signature = self.0.signer.sign(message.as_bytes())?;
         Ok(format!("{message}.{}", base64url(&signature)))
-    }
-
-    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
-        // The provider is named, not looked up: a default for the whole process could be changed
-        // by any other crate.
-        let algorithm = self.algorithm().in_library();
-        (DEFAULT_PROVIDER.signer_factory)(&algorithm, &self.0.encoding)
-            .map_err(|_| KeyError::SigningFailed)?
-            .try_sign(message)
-            .map_err(|_| KeyError::SigningFailed)
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(read.algorithm(), algorithm);
             assert_eq!(read.public_jwk(), key.public_jwk());
             assert_eq!(private_value(&read), private_value(&key));
-            let signature = read.signature(b"message").unwrap();
+            let signature = read.0.signer.sign(b"message").unwrap();
             assert!(key.verifying_key().verifies(b"message", &signature));
         }
     }
@@ -262,8 +262,8 @@ mod tests {
             KeyError::InvalidKey
         );
         assert_eq!(
-            refused("alg", Some(json!("ES512"))),
-            KeyError::UnsupportedAlgorithm("ES512".into())
+            refused("alg", Some(json!("ES256K"))),
+            KeyError::UnsupportedAlgorithm("ES256K".into())
         );
         assert_eq!(
             refused("kty", Some(json!("oct"))),
@@ -296,7 +296,7 @@ mod tests {
         let mut jwk = private_value(&SigningKey::generate(Algorithm::Rs256).unwrap());
         jwk["alg"] = json!("RS512");
         let key = SigningKey::from_private_jwk(&jwk.to_string()).unwrap();
-        let signature = key.signature(b"message").unwrap();
+        let signature = key.0.signer.sign(b"message").unwrap();
         assert!(key.verifying_key().verifies(b"message", &signature));
     }
 

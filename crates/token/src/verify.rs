@@ -1,7 +1,7 @@
 //! Is this token genuine? (auth contract §3.2, REST contract §4.1)
 //!
 //! A token that names a key of the set is checked with that key alone. One that names an unknown
-//! key is checked with the legacy secret if it is HS256, else refused. One that names no key is
+//! key is checked with the legacy secret if it is HS256 (or longer, where that is taken), else refused. One that names no key is
 //! tried with every key of its algorithm. The algorithm always has to be the key's own, so that
 //! a public key can never be mistaken for a shared secret.
 
@@ -10,7 +10,6 @@ use crate::compact::CompactToken;
 use crate::encoding::from_base64url;
 use crate::error::TokenError;
 use crate::keyset::KeySet;
-use crate::signing_key::SigningKey;
 use crate::verified::VerifiedToken;
 use crate::verifying_key::VerifyingKey;
 
@@ -69,11 +68,13 @@ impl KeySet {
             Some(Ok(key)) if key.algorithm() == algorithm => Ok(vec![key]),
             Some(Ok(_)) => Err(TokenError::WrongAlgorithm(algorithm.name().to_owned())),
             Some(Err(_revoked)) => Err(unsuitable()),
-            None if algorithm == Algorithm::Hs256 => {
-                let legacy = self.legacy_key().ok_or_else(unsuitable)?;
-                Ok(vec![SigningKey::verifying_key(legacy)])
-            }
-            None => Err(unsuitable()),
+            None => match self.secret(algorithm) {
+                Some(secret) => Ok(vec![secret]),
+                None if self.is_id_of_secret(kid) => {
+                    Err(TokenError::WrongAlgorithm(algorithm.name().to_owned()))
+                }
+                None => Err(unsuitable()),
+            },
         }
     }
 }

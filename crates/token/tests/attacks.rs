@@ -23,12 +23,16 @@ fn base64url(text: impl AsRef<[u8]>) -> String {
 
 /// A token made by hand: any header, signed with HMAC over any bytes.
 fn forged(header: Value, secret: &[u8]) -> String {
+    signed_with(hmac::HMAC_SHA256, header, secret)
+}
+
+fn signed_with(hash: hmac::Algorithm, header: Value, secret: &[u8]) -> String {
     let message = format!(
         "{}.{}",
         base64url(header.to_string()),
         base64url(r#"{"role":"service_role"}"#)
     );
-    let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
+    let secret = hmac::Key::new(hash, secret);
     format!(
         "{message}.{}",
         base64url(hmac::sign(&secret, message.as_bytes()))
@@ -144,6 +148,31 @@ fn an_algorithm_that_no_key_uses_is_refused_even_with_the_right_secret() {
             .unwrap_err();
         assert_eq!(error, TokenError::WrongAlgorithm(alg.to_owned()));
     }
+}
+
+#[test]
+fn longer_hashes_of_the_secret_count_only_where_they_are_asked_for() {
+    let keys = KeySet::builder()
+        .legacy_secret(SECRET)
+        .legacy_key_id("secret")
+        .signing_key(key(Algorithm::Es256), KeyStatus::InUse)
+        .build()
+        .unwrap();
+    let cache = TokenCache::default();
+
+    for (alg, hash) in [("HS384", hmac::HMAC_SHA384), ("HS512", hmac::HMAC_SHA512)] {
+        for kid in [json!(null), json!("secret"), json!("unknown")] {
+            let token = signed_with(hash, json!({ "alg": alg, "kid": kid }), SECRET);
+            let longer = cache.verify(keys.with_longer_hashes(), &token).unwrap();
+            assert_eq!(longer.algorithm().name(), alg);
+            let refused = TokenError::WrongAlgorithm(alg.to_owned());
+            assert_eq!(cache.verify(&keys, &token).unwrap_err(), refused);
+        }
+        let token = signed_with(hash, json!({ "alg": alg }), b"another secret");
+        assert!(keys.with_longer_hashes().verify(&token).is_err());
+    }
+    let usual = forged(json!({ "alg": "HS256" }), SECRET);
+    assert!(keys.with_longer_hashes().verify(&usual).is_ok());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::{
     socket::{Place, Socket, places},
     startup::StartupParameter,
 };
-use crate::{DbError, Target, error::describe};
+use crate::{DbError, Target};
 
 /// What stops a statement of one session from outside.
 pub(super) struct CancelHandle {
@@ -120,7 +120,7 @@ where
     T: TlsConnect<Handover<Socket>>,
 {
     let introduced = config.connect_raw(plain.clone(), tls).await;
-    let (client, _connection) = introduced.map_err(|error| unreachable(describe(&error)))?;
+    let (client, _connection) = introduced.map_err(|error| DbError::of_connecting(&error))?;
     Ok(client.cancel_token())
 }
 
@@ -137,8 +137,6 @@ async fn is_wanted(
     Ok((answer == Some("on")) == (wanted == TargetSessionAttrs::ReadOnly))
 }
 
-/// Every failure counts as the server's absence: the caller of a service can do nothing about a
-/// wrong password of ours.
 fn unreachable(error: impl ToString) -> DbError {
     DbError::Unavailable(error.to_string())
 }

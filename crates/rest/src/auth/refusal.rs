@@ -60,7 +60,6 @@ fn wrong_algorithm(name: &str) -> RestError {
             message: "Wrong or unsupported encoding algorithm".to_owned(),
             details: Some("JWT is unsecured but expected 'alg' was not 'none'".to_owned()),
         },
-        "ES512" => no_suitable_key(),
         name if Algorithm::from_name(name).is_some() => no_suitable_key(),
         _ => not_a_token(),
     }

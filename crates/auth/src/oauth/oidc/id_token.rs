@@ -138,7 +138,9 @@ fn is_hash_of(hash: &str, access_token: &str, algorithm: Algorithm) -> bool {
     let function = match algorithm {
         Algorithm::Hs256 | Algorithm::Rs256 | Algorithm::Es256 => &digest::SHA256,
         Algorithm::Hs384 | Algorithm::Rs384 | Algorithm::Es384 => &digest::SHA384,
-        Algorithm::Hs512 | Algorithm::Rs512 | Algorithm::EdDsa => &digest::SHA512,
+        Algorithm::Hs512 | Algorithm::Rs512 | Algorithm::Es512 | Algorithm::EdDsa => {
+            &digest::SHA512
+        }
     };
     let digest = digest::digest(function, access_token.as_bytes());
     let half = &digest.as_ref()[..digest.as_ref().len() / 2];

@@ -6,6 +6,7 @@ mod cursor;
 mod legacy;
 mod parse;
 mod path;
+mod pattern;
 
 use std::borrow::Cow;
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{
     cursor::Cursor,
     path::{Comparison, Condition, JsonPath, Operand, Query, Segment, Selector},
+    pattern::Pattern,
 };
 
 /// Integers that every JSON reader keeps exactly (RFC 9535 §2.1).
@@ -194,9 +195,13 @@ impl Parser<'_> {
             self.cursor.skip_spaces();
             let inner = match self.cursor.peek() {
                 Some('(') => self.parenthesised()?,
+                Some('m' | 's') => self.text_test()?,
                 _ => Condition::Exists(self.query()?),
             };
             return Ok(Condition::Not(Box::new(inner)));
+        }
+        if matches!(self.cursor.peek(), Some('m' | 's')) {
+            return self.text_test();
         }
         if self.cursor.peek() == Some('(') {
             return self.parenthesised();
@@ -205,16 +210,43 @@ impl Parser<'_> {
         let Some(comparison) = self.comparison() else {
             return match left {
                 Operand::Query(query) => Ok(Condition::Exists(query)),
-                Operand::Literal(_) => Err(self.cursor.expected("a comparison")),
+                _ => Err(self.cursor.expected("a comparison")),
             };
         };
-        let right = self.operand()?;
-        for operand in [&left, &right] {
-            if matches!(operand, Operand::Query(query) if !query.is_singular()) {
-                return Err(self.cursor.expected("a path to a single value before this"));
-            }
-        }
+        let left = self.single(left)?;
+        let right = self.operand().and_then(|operand| self.single(operand))?;
         Ok(Condition::Compares(left, comparison, right))
+    }
+
+    /// The operand, unless it may be several values.
+    fn single(&self, operand: Operand) -> Result<Operand, String> {
+        match operand {
+            Operand::Query(query) if !query.is_singular() => {
+                Err(self.cursor.expected("a path to a single value before this"))
+            }
+            operand => Ok(operand),
+        }
+    }
+
+    /// The functions that are conditions by themselves.
+    fn text_test(&mut self) -> Result<Condition, String> {
+        let is_whole = self.cursor.eat("match(");
+        if !is_whole && !self.cursor.eat("search(") {
+            return Err(self.cursor.expected("match() or search()"));
+        }
+        let text = self.argument()?;
+        self.cursor.expect(",")?;
+        let pattern = self.argument()?;
+        self.cursor.expect(")")?;
+        Ok(Condition::Matches(text, Pattern::new(pattern, is_whole)))
+    }
+
+    fn argument(&mut self) -> Result<Operand, String> {
+        self.cursor.skip_spaces();
+        let operand = self.operand()?;
+        let operand = self.single(operand)?;
+        self.cursor.skip_spaces();
+        Ok(operand)
     }
 
     fn parenthesised(&mut self) -> Result<Condition, String> {
@@ -241,8 +273,30 @@ impl Parser<'_> {
     fn operand(&mut self) -> Result<Operand, String> {
         match self.cursor.peek() {
             Some('@' | '$') => self.query().map(Operand::Query),
+            _ if self.cursor.eat("length(") => self.length(),
+            _ if self.cursor.eat("count(") => self.query_argument().map(Operand::Count),
+            _ if self.cursor.eat("value(") => self.query_argument().map(Operand::Only),
             _ => self.literal().map(Operand::Literal),
         }
+    }
+
+    fn length(&mut self) -> Result<Operand, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.cursor.expected("something less deeply nested"));
+        }
+        let argument = self.argument()?;
+        self.depth -= 1;
+        self.cursor.expect(")")?;
+        Ok(Operand::Length(Box::new(argument)))
+    }
+
+    fn query_argument(&mut self) -> Result<Query, String> {
+        self.cursor.skip_spaces();
+        let query = self.query()?;
+        self.cursor.skip_spaces();
+        self.cursor.expect(")")?;
+        Ok(query)
     }
 
     fn query(&mut self) -> Result<Query, String> {
@@ -381,6 +435,29 @@ mod tests {
     }
 
     #[test]
+    fn functions_count_and_look_into_texts() {
+        check("$.a.b[?search(@, '[yz]')]", json!("y"));
+        check("$.people[?match(@.name, 'b.b')].name", json!("bob"));
+        check("$.people[?match(@.name, 'b')].name", json!("nothing"));
+        check("$.people[?search(@.name, 'b$')].name", json!("nothing"));
+        check("$.people[?!search(@.name, 'a')].name", json!("bob"));
+        check("$.people[?search(@.name, $.wanted)].name", json!("bob"));
+        check(
+            "$.people[?search(@.name, '[') || search(@.age, '7')]",
+            json!("nothing"),
+        );
+        check("$.people[?length(@) == 2].name", json!("bob"));
+        check("$.people[?length(@.name) >= 3].name", json!("ada"));
+        check("$.people[?length(@.age) == 1].name", json!("nothing"));
+        check("$[?count(@.*) == 2].n[0]", json!(1));
+        check("$.people[?length($) == 4].name", json!("ada"));
+        check("$.people[?count($) == 1 && $].name", json!("ada"));
+        check("$.people[?value($) == $].name", json!("ada"));
+        check("$.people[?!$].name", json!("nothing"));
+        check("$.people[?value(@..role) == 'admin'].name", json!("ada"));
+    }
+
+    #[test]
     fn malformed_paths_are_refused() {
         for bad in [
             "a",
@@ -402,11 +479,20 @@ mod tests {
             "$.[0]",
             "$",
             "$['\\x']",
-            "$[?search(@, 'x')]",
+            "$[?search(@)]",
+            "$[?search(@, 'x') == true]",
+            "$[?search(@.*, 'x')]",
+            "$[?length(@)]",
+            "$[?length(@.*) == 1]",
+            "$[?count(1) == 1]",
+            "$[?starts_with(@, 'x')]",
+            "$[?!length(@)]",
         ] {
             assert!(JsonPath::parse(bad).is_err(), "{bad}");
         }
         let deep = format!("$[?{}@{}]", "(".repeat(100), ")".repeat(100));
+        assert!(JsonPath::parse(&deep).is_err());
+        let deep = format!("$[?{}@{} == 1]", "length(".repeat(100), ")".repeat(100));
         assert!(JsonPath::parse(&deep).is_err());
     }
 }

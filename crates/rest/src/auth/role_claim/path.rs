@@ -1,10 +1,10 @@
 //! A JSONPath (RFC 9535) and what it finds. Reading one from text is in `parse`.
-//!
-//! As in PostgREST, without functions.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use serde_json::{Map, Value};
+
+use super::pattern::Pattern;
 
 /// `$` and what follows.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub(super) enum Condition {
     Not(Box<Condition>),
     Exists(Query),
     Compares(Operand, Comparison, Operand),
+    /// `match` and `search`.
+    Matches(Operand, Pattern),
 }
 
 /// A path inside a filter.
@@ -49,11 +51,24 @@ pub(super) struct Query {
     pub(super) segments: Vec<Segment>,
 }
 
+impl Query {
+    /// Whether it is `$` alone: the claims, which are no value of themselves.
+    fn is_everything(&self) -> bool {
+        self.is_from_root && self.segments.is_empty()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     Literal(Value),
     /// Finds at most one value.
     Query(Query),
+    /// How many characters, elements or members.
+    Length(Box<Operand>),
+    /// How many values it finds.
+    Count(Query),
+    /// The value, if it finds exactly one.
+    Only(Query),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +94,7 @@ impl JsonPath {
 
 /// The claims, to which `$` in a filter leads back.
 #[derive(Clone, Copy)]
-struct Root<'a>(&'a Map<String, Value>);
+pub(super) struct Root<'a>(&'a Map<String, Value>);
 
 impl<'a> Root<'a> {
     fn follow(self, found: Vec<&'a Value>, segments: &[Segment]) -> Vec<&'a Value> {
@@ -213,19 +228,52 @@ impl Condition {
             Self::AnyOf(conditions) => conditions.iter().any(|one| one.holds(root, value)),
             Self::AllOf(conditions) => conditions.iter().all(|one| one.holds(root, value)),
             Self::Not(condition) => !condition.holds(root, value),
-            Self::Exists(query) => !root.query(query, value).is_empty(),
+            Self::Exists(query) => query.is_everything() || !root.query(query, value).is_empty(),
             Self::Compares(left, comparison, right) => {
-                comparison.holds(left.value(root, value), right.value(root, value))
+                let [left, right] = [left, right].map(|operand| operand.value(root, value));
+                comparison.holds(left.as_deref(), right.as_deref())
             }
+            Self::Matches(operand, pattern) => match operand.value(root, value).as_deref() {
+                Some(Value::String(text)) => pattern.matches(text, root, value),
+                _ => false,
+            },
         }
     }
 }
 
 impl Operand {
-    fn value<'a>(&'a self, root: Root<'a>, current: &'a Value) -> Option<&'a Value> {
+    pub(super) fn value<'a>(
+        &'a self,
+        root: Root<'a>,
+        current: &'a Value,
+    ) -> Option<Cow<'a, Value>> {
         match self {
-            Self::Literal(value) => Some(value),
-            Self::Query(query) => root.query(query, current).into_iter().next(),
+            Self::Literal(value) => Some(Cow::Borrowed(value)),
+            Self::Query(query) | Self::Only(query) if query.is_everything() => {
+                Some(Cow::Owned(Value::Object(root.0.clone())))
+            }
+            Self::Count(query) if query.is_everything() => Some(Cow::Owned(Value::from(1))),
+            Self::Query(query) => {
+                let first = root.query(query, current).into_iter().next();
+                first.map(Cow::Borrowed)
+            }
+            Self::Length(operand) => {
+                let length = match operand.value(root, current)?.as_ref() {
+                    Value::String(text) => text.chars().count(),
+                    Value::Array(array) => array.len(),
+                    Value::Object(object) => object.len(),
+                    Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+                };
+                Some(Cow::Owned(Value::from(length)))
+            }
+            Self::Count(query) => {
+                let count = root.query(query, current).len();
+                Some(Cow::Owned(Value::from(count)))
+            }
+            Self::Only(query) => match root.query(query, current).as_slice() {
+                [only] => Some(Cow::Borrowed(only)),
+                _ => None,
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ use plinth_settings::SettingsHandle;
 use plinth_token::KeySet;
 
 use super::*;
+use crate::snapshot::*;
 
 fn unreachable() -> Project {
     let nowhere = Path::new("/nonexistent/plinth");
