@@ -51,17 +51,23 @@ pub(crate) enum AuthorizeError {
     #[error("all connections are busy")]
     NoConnection,
     #[error("{0}")]
+    DatabaseFull(DbError),
+    #[error("{0}")]
+    NotReady(DbError),
+    #[error("{0}")]
     Unavailable(DbError),
 }
 
 impl From<DbError> for AuthorizeError {
     fn from(error: DbError) -> Self {
-        match error.sqlstate().map(|state| state.code()) {
-            Some("57014") => Self::Canceled(error),
-            Some("23514") => Self::MissingPartition,
-            Some(_) => Self::Policy(error),
-            None if matches!(error, DbError::PoolTimeout) => Self::NoConnection,
-            None => Self::Unavailable(error),
+        match (error.sqlstate().map(|state| state.code()), &error) {
+            (Some("57014"), _) => Self::Canceled(error),
+            (Some("23514"), _) => Self::MissingPartition,
+            (Some(_), _) => Self::Policy(error),
+            (None, DbError::PoolTimeout) => Self::NoConnection,
+            (None, DbError::Full(_)) => Self::DatabaseFull(error),
+            (None, DbError::NotReady(_)) => Self::NotReady(error),
+            (None, _) => Self::Unavailable(error),
         }
     }
 }

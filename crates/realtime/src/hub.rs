@@ -13,7 +13,7 @@ use crate::{
     numbers::Numbers,
     protocol::Broadcast,
     rate::Rate,
-    rooms::{ChannelId, Room, Rooms},
+    rooms::{ChannelId, Missed, Room, Rooms},
     stream::Stream,
     subscriptions::Subscriptions,
 };
@@ -69,19 +69,28 @@ impl Hub {
         self.link.get()
     }
 
-    /// Keeps a room for somebody who is about to join, and lets it hear other nodes.
+    /// Keeps a room for somebody who is about to join, and lets it hear other nodes. Whoever wants
+    /// the past has everything kept that is told from now on.
     pub(crate) async fn prepare(
         self: &Arc<Self>,
         topic: &str,
         is_private: bool,
+        wants_past: bool,
     ) -> Option<Reservation> {
-        let link = self.link()?.clone();
+        let link = self.link().cloned();
+        if link.is_none() && !wants_past {
+            return None;
+        }
         let room = self.rooms.reserve(topic, is_private);
-        let reservation = Reservation {
+        let mut reservation = Reservation {
             hub: self.clone(),
             room,
+            missed: None,
         };
-        reservation.room.connect(&link).await;
+        if let Some(link) = link {
+            reservation.room.connect(&link).await;
+        }
+        reservation.missed = wants_past.then(|| reservation.room.keep());
         Some(reservation)
     }
 
@@ -177,6 +186,8 @@ impl Hub {
 pub(crate) struct Reservation {
     hub: Arc<Hub>,
     room: Arc<Room>,
+    /// What is told meanwhile.
+    pub(crate) missed: Option<Arc<Missed>>,
 }
 
 impl Drop for Reservation {

@@ -37,7 +37,7 @@ impl Identity {
     pub(crate) fn verify(project: &Project, shown: &str, now: i64) -> Result<Self, Refusal> {
         let shown = shown.split_whitespace().collect::<String>();
         let shown = percent_decode_str(&shown).decode_utf8_lossy();
-        let caller = Credentials::read_bearer(project, &shown, now)
+        let caller = Credentials::read_bearer_of_any_hash(project, &shown, now)
             .map_err(|error| Refusal::new(error, &shown, now))?;
         let expires_at = match caller.token() {
             None => None,

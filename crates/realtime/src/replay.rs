@@ -7,7 +7,10 @@ use plinth_project::{ProjectDb, Service};
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use crate::protocol::{Body, Broadcast, Frame, Ref, UserBroadcast, Version};
+use crate::{
+    delivery::commits,
+    protocol::{Body, Broadcast, Frame, Ref, UserBroadcast, Version},
+};
 
 const MOST: i64 = 25;
 
@@ -37,11 +40,13 @@ impl ReplayWish {
         })
     }
 
-    /// The newest of them, the oldest first.
+    /// The newest of them, the oldest first. Nothing is missing that was told before.
     pub(crate) async fn load(self, db: &ProjectDb, sub_topic: &str) -> Result<Replay, DbError> {
-        let rows = db
-            .as_service(Service::Realtime)
-            .await?
+        let mut connection = db.as_service(Service::Realtime).await?;
+        if let Err(error) = commits::settle(&mut connection).await {
+            tracing::warn!("a message may be missing between the past and the present: {error}");
+        }
+        let rows = connection
             .query(
                 "select id::text, event, payload::text, binary_payload
                  from realtime.messages
@@ -65,7 +70,7 @@ impl ReplayWish {
 pub(crate) struct Replay(Vec<Replayed>);
 
 #[derive(Debug)]
-struct Replayed {
+pub(crate) struct Replayed {
     id: Box<str>,
     broadcast: UserBroadcast,
 }
@@ -74,6 +79,17 @@ impl Replay {
     /// The numbers of the messages.
     pub(crate) fn ids(&self) -> Vec<Box<str>> {
         self.0.iter().map(|message| message.id.clone()).collect()
+    }
+
+    /// Takes one of them out.
+    pub(crate) fn take(&mut self, id: &str) -> Option<Replayed> {
+        let place = self.0.iter().position(|message| *message.id == *id)?;
+        Some(self.0.remove(place))
+    }
+
+    /// All of them, the oldest first.
+    pub(crate) fn messages(self) -> impl Iterator<Item = Replayed> {
+        self.0.into_iter()
     }
 
     fn message(row: &Row) -> Option<Replayed> {
@@ -95,29 +111,27 @@ impl Replay {
             },
         })
     }
+}
 
+impl Replayed {
     /// Texts are meant for one join and say so; bytes cannot.
-    pub(crate) fn frames(
+    pub(crate) fn encode(
         self,
         version: Version,
         join_ref: Option<&Ref>,
         topic: &str,
-    ) -> Vec<Message> {
-        let frame = |message: UserBroadcast| match message.as_payload() {
-            Some(payload) => {
-                let frame = Frame {
-                    join_ref,
-                    reference: None,
-                    topic,
-                    event: "broadcast",
-                    payload: &payload,
-                };
-                Some(frame.encode(version))
-            }
-            None => Broadcast::User(message).encode(version, topic),
+    ) -> Option<Message> {
+        let Some(payload) = self.broadcast.as_payload() else {
+            return Broadcast::User(self.broadcast).encode(version, topic);
         };
-        let broadcasts = self.0.into_iter().map(|message| message.broadcast);
-        broadcasts.filter_map(frame).collect()
+        let frame = Frame {
+            join_ref,
+            reference: None,
+            topic,
+            event: "broadcast",
+            payload: &payload,
+        };
+        Some(frame.encode(version))
     }
 }
 

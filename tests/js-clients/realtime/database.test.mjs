@@ -60,7 +60,10 @@ for (const [place, { vsn, options }] of versions.entries()) {
   test(`${vsn}: what the database said before is told again where that is asked for`, async () => {
     const topic = `past-${place}`;
     const since = Date.now() - 60_000;
+    const before = await join(topic, options);
     for (const n of [1, 2, 3]) await say(topic, n);
+    // Whoever comes while the stream still tells of these would hear all of them.
+    for (const n of [1, 2, 3]) assert.equal((await before.next()).payload.n, n);
 
     const heard = await join(topic, options, { replay: { since, limit: 2 } });
     await say(topic, 4);

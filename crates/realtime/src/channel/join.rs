@@ -4,6 +4,7 @@
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
+    time::Duration,
 };
 
 use axum::extract::ws::Message;
@@ -23,6 +24,9 @@ use crate::{
     socket::Outbox,
     subscriptions::Entry,
 };
+
+/// How long somebody who wants the past waits for the present to begin.
+const STREAM_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A join that passed everything that can be checked without the database.
 #[derive(Debug)]
@@ -47,6 +51,13 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
+    /// Whether more was told meanwhile than could be kept.
+    pub(crate) fn has_missed_too_much(&self) -> bool {
+        let missed = self.reservation.as_ref();
+        let missed = missed.and_then(|reservation| reservation.missed.as_ref());
+        missed.is_some_and(|missed| missed.is_too_much())
+    }
+
     /// Of a public channel, for which nobody need be asked.
     pub(crate) fn public() -> Self {
         Self {
@@ -76,7 +87,12 @@ impl Joining {
             false => self.ask(hub, db, headers).await?,
         };
         // What is told while the past is read must reach this node already.
-        let reservation = hub.prepare(&self.topic, self.wish.is_private).await;
+        let (is_private, wants_past) = (self.wish.is_private, self.wish.replay.is_some());
+        let reservation = hub.prepare(&self.topic, is_private, wants_past).await;
+        if wants_past {
+            // What is sent before is the past; what is sent after is told.
+            hub.stream.come_up(STREAM_PATIENCE).await;
+        }
         let replay = match hearing.broadcast {
             true => self.past(hub, db).await?,
             false => Replay::default(),
@@ -134,7 +150,7 @@ impl Joining {
         let Admission {
             hearing,
             replay,
-            reservation: _reservation,
+            reservation,
         } = admission;
         let member = Arc::new(Member::new(
             new_channel_id(),
@@ -149,15 +165,18 @@ impl Joining {
             numbered(&self.wish.changes)
         );
         let refs = (self.join_ref.as_ref(), self.reference.as_ref());
-        let mut opening = vec![reply(version, refs, &self.topic, true, &response)];
-        opening.extend(replay.frames(version, self.join_ref.as_ref(), &self.topic));
+        let reply = reply(version, refs, &self.topic, true, &response);
         let is_told_state = self.wants_presence && hearing.presence;
         if is_told_state {
             hub.presence_events.add(1);
         }
+        let missed = reservation.as_ref();
         let entrance = Entrance {
-            opening,
-            state_for: is_told_state.then_some(self.join_ref.as_ref()),
+            join_ref: self.join_ref.as_ref(),
+            reply,
+            replay,
+            missed: missed.and_then(|reservation| reservation.missed.clone()),
+            is_told_state,
         };
         let is_private = self.wish.is_private;
         let room = hub

@@ -31,6 +31,12 @@ pub(crate) enum JoinRefusal {
     MissingPartition,
     #[error("IncreaseConnectionPool: Please increase your connection pool size")]
     NoConnection,
+    #[error(
+        "DatabaseLackOfConnections: Database can't accept more connections, Realtime won't connect"
+    )]
+    DatabaseFull,
+    #[error("InitializingProjectConnection: Connecting to the project database")]
+    NotReady,
     #[error("UnableToConnectToProject: Realtime was unable to connect to the project database")]
     NoDatabase,
     #[error("UnableToReplayMessages: Replay is not allowed for public channels")]
@@ -52,6 +58,14 @@ impl JoinRefusal {
             AuthorizeError::Canceled(cause) => Self::QueryCanceled(cause.to_string()),
             AuthorizeError::MissingPartition => Self::MissingPartition,
             AuthorizeError::NoConnection => Self::NoConnection,
+            AuthorizeError::DatabaseFull(cause) => {
+                tracing::warn!(code = "DatabaseLackOfConnections", "{cause}");
+                Self::DatabaseFull
+            }
+            AuthorizeError::NotReady(cause) => {
+                tracing::warn!(code = "InitializingProjectConnection", "{cause}");
+                Self::NotReady
+            }
             AuthorizeError::Unavailable(cause) => {
                 tracing::warn!(code = "UnableToConnectToProject", "{cause}");
                 Self::NoDatabase

@@ -2,16 +2,20 @@
 //! see what it did (with a standby that is waited for, long before). Whoever asked about a row in
 //! between would not find it, and would find its table as it was.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plinth_db::{DbError, Queries};
 use plinth_project::{ProjectDb, Service};
 use tokio::time::sleep;
 
+/// Takes a number, so that the snapshots that follow name everybody who had a smaller one.
+const NUMBER: &str = "select pg_catalog.pg_current_xact_id()::text";
 const SNAPSHOT: &str = "select pg_catalog.pg_current_snapshot()::text";
 
 const FIRST_PAUSE: Duration = Duration::from_micros(500);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// Who is in progress for longer is most likely not about to commit.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What can be seen, as far as it is known.
 #[derive(Default)]
@@ -33,7 +37,9 @@ impl Commits {
         };
         let mut pause = FIRST_PAUSE;
         while !all_are_seen(&self.seen) {
-            self.seen = now(db).await?;
+            let mut connection = db.as_service(Service::Realtime).await?;
+            self.seen = now(&mut connection).await?;
+            drop(connection);
             if !all_are_seen(&self.seen) {
                 sleep(pause).await;
                 pause = LONGEST_PAUSE.min(pause * 2);
@@ -43,8 +49,22 @@ impl Commits {
     }
 }
 
-async fn now(db: &ProjectDb) -> Result<Snapshot, DbError> {
-    let mut connection = db.as_service(Service::Realtime).await?;
+/// Waits until everybody can see what the log has told of so far.
+pub(crate) async fn settle(connection: &mut impl Queries) -> Result<(), DbError> {
+    connection.query(NUMBER, &[]).await?;
+    let began = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    let mut awaited = now(connection).await?.in_progress;
+    while !awaited.is_empty() && began.elapsed() < PATIENCE {
+        sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+        let in_progress = now(connection).await?.in_progress;
+        awaited.retain(|number| in_progress.contains(number));
+    }
+    Ok(())
+}
+
+async fn now(connection: &mut impl Queries) -> Result<Snapshot, DbError> {
     let rows = connection.query(SNAPSHOT, &[]).await?;
     let text: Option<&str> = rows.first().map(|row| row.try_get(0)).transpose()?;
     Snapshot::parse(text.unwrap_or_default())

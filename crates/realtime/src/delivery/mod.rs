@@ -8,7 +8,7 @@
 
 mod batch;
 mod change;
-mod commits;
+pub(crate) mod commits;
 mod policies;
 mod tables;
 mod tell;
@@ -224,7 +224,7 @@ impl Worker {
                 }
                 Err(error) => {
                     tracing::warn!(code = "PoolingReplicationError", "changes wait: {error}");
-                    if matches!(error, DbError::Lost(_) | DbError::Unavailable(_)) {
+                    if error.is_transient() && !matches!(error, DbError::PoolTimeout) {
                         self.absences.send_modify(|times| *times += 1);
                     }
                     sleep(pause).await;

@@ -39,6 +39,10 @@ pub(crate) enum HttpError {
     MissingPartition,
     #[error("Tenant database unavailable")]
     NoDatabase,
+    #[error("Tenant database has too many connections")]
+    DatabaseFull,
+    #[error("Tenant database initializing")]
+    NotReady,
     #[error("Connection pool exhausted")]
     NoConnection,
 }
@@ -51,6 +55,8 @@ impl From<AuthorizeError> for HttpError {
             AuthorizeError::Canceled(_) => Self::Canceled,
             AuthorizeError::MissingPartition => Self::MissingPartition,
             AuthorizeError::NoConnection => Self::NoConnection,
+            AuthorizeError::DatabaseFull(_) => Self::DatabaseFull,
+            AuthorizeError::NotReady(_) => Self::NotReady,
             AuthorizeError::Unavailable(_) => Self::NoDatabase,
         }
     }
@@ -70,6 +76,8 @@ impl HttpError {
             | Self::Policy
             | Self::Canceled
             | Self::MissingPartition
+            | Self::DatabaseFull
+            | Self::NotReady
             | Self::NoDatabase => StatusCode::UNPROCESSABLE_ENTITY,
         }
     }

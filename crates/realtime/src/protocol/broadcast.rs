@@ -45,6 +45,14 @@ impl Body {
 }
 
 impl Broadcast {
+    /// The bytes of its payload.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Verbatim(payload) => payload.len(),
+            Self::User(user) => user.body.len(),
+        }
+    }
+
     /// The frame for sockets of the version; none where it cannot be said in it.
     pub(crate) fn encode(&self, version: Version, topic: &str) -> Option<Message> {
         match self {

@@ -4,6 +4,7 @@
 //! as somebody is in it.
 
 mod member;
+mod missed;
 mod presence;
 mod room;
 
@@ -16,6 +17,7 @@ use std::{
 use tokio::sync::watch;
 
 pub(crate) use member::{ChannelId, Hearing, Member};
+pub(crate) use missed::Missed;
 pub(crate) use presence::Announced;
 pub(crate) use room::{Entrance, Room, Told};
 

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
@@ -12,13 +12,15 @@ use axum::extract::ws::Message;
 use tokio::sync::{Notify, OnceCell};
 
 use super::{
-    ChannelId, Member,
+    ChannelId, Member, Missed,
+    missed::OnTheirWay,
     presence::{Changed, Presence},
 };
 use crate::{
     cluster::{Envelope, Link, NodeId, Outlet, RoomClock, Said},
     numbers::Numbers,
     protocol::{Broadcast, Frame, Ref, Version},
+    replay::{Replay, Replayed},
 };
 
 /// All of it is told to everybody who comes in.
@@ -34,6 +36,8 @@ pub(crate) struct Room {
     /// which it happened.
     presence: Mutex<Presence>,
     members: RwLock<HashMap<ChannelId, Arc<Member>>>,
+    /// Looked at with the members at hand: everybody is either here or on their way.
+    on_their_way: OnTheirWay,
     /// How many are about to come in.
     reserved: AtomicUsize,
     /// The same room on other nodes.
@@ -67,10 +71,15 @@ impl Told {
 
 /// How somebody comes in.
 pub(crate) struct Entrance<'a> {
-    /// What they are told first.
-    pub(crate) opening: Vec<Message>,
-    /// Whether they are told who is there, as members of which join.
-    pub(crate) state_for: Option<Option<&'a Ref>>,
+    pub(crate) join_ref: Option<&'a Ref>,
+    /// The answer to their join, which they are told first.
+    pub(crate) reply: Message,
+    /// What they are told again.
+    pub(crate) replay: Replay,
+    /// What they missed on their way.
+    pub(crate) missed: Option<Arc<Missed>>,
+    /// Whether they are told who is there.
+    pub(crate) is_told_state: bool,
 }
 
 impl Room {
@@ -81,6 +90,7 @@ impl Room {
             numbers: numbers.clone(),
             presence: Mutex::new(Presence::counted_by(&numbers.present)),
             members: RwLock::default(),
+            on_their_way: OnTheirWay::default(),
             reserved: AtomicUsize::new(0),
             outlet: OnceCell::new(),
             heard: Notify::new(),
@@ -93,6 +103,11 @@ impl Room {
 
     pub(super) fn give_back(&self) {
         self.reserved.fetch_sub(1, Relaxed);
+    }
+
+    /// Keeps what the database sends from now on for somebody who is on their way.
+    pub(crate) fn keep(&self) -> Arc<Missed> {
+        self.on_their_way.add()
     }
 
     /// Makes sure that other nodes are heard. Whoever comes first waits to hear who is there.
@@ -188,10 +203,25 @@ impl Room {
         let version = member.version;
         {
             let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-            let mut opening = entrance.opening;
-            if let Some(join_ref) = entrance.state_for {
+            let again = |message: Replayed| message.encode(version, entrance.join_ref, &self.topic);
+            let mut past = entrance.replay;
+            // What was told meanwhile stands in its own order behind the past, part of it or not.
+            let missed = entrance.missed.map(|missed| missed.take());
+            let missed: Vec<_> = missed
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(|(id, told)| match past.take(&id) {
+                    Some(message) => again(message),
+                    None if member.hearing().broadcast => told.encode(version, &self.topic),
+                    None => None,
+                })
+                .collect();
+            let mut opening = vec![entrance.reply];
+            opening.extend(past.messages().filter_map(again));
+            opening.extend(missed);
+            if entrance.is_told_state {
                 let frame = Frame {
-                    join_ref,
+                    join_ref: entrance.join_ref,
                     reference: None,
                     topic: &self.topic,
                     event: "presence_state",
@@ -216,13 +246,13 @@ impl Room {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
-        members.is_empty() && self.reserved.load(Relaxed) == 0
+        self.members().is_empty() && self.reserved.load(Relaxed) == 0
     }
 
     /// Tells everybody, except a sender that does not want its own. Gives how many were told.
     pub(crate) fn broadcast(&self, broadcast: &Broadcast, sender: Option<ChannelId>) -> usize {
         self.tell(
+            &self.members(),
             |version| broadcast.encode(version, &self.topic),
             |member| {
                 let is_own = sender == Some(member.id);
@@ -233,7 +263,10 @@ impl Room {
 
     /// Tells everybody who has not been told it before, by its number.
     pub(crate) fn broadcast_once(&self, broadcast: &Broadcast, id: &str) -> usize {
+        let members = self.members();
+        self.on_their_way.miss(id, broadcast);
         self.tell(
+            &members,
             |version| broadcast.encode(version, &self.topic),
             |member| member.hearing().broadcast && !member.has_got(id),
         )
@@ -286,6 +319,7 @@ impl Room {
             payload: diff,
         };
         self.tell(
+            &self.members(),
             |version| Some(frame.encode(version)),
             |member| member.hearing().presence,
         )
@@ -294,10 +328,10 @@ impl Room {
     /// Each form is made once, when the first member needs it.
     fn tell(
         &self,
+        members: &HashMap<ChannelId, Arc<Member>>,
         encode: impl Fn(Version) -> Option<Message>,
         is_told: impl Fn(&Member) -> bool,
     ) -> usize {
-        let members = self.members.read().unwrap_or_else(PoisonError::into_inner);
         let (mut v1, mut v2) = (None, None);
         let mut told = 0;
         for member in members.values().filter(|member| is_told(member)) {
@@ -314,6 +348,10 @@ impl Room {
         let encoded = [v1, v2].into_iter().flatten().flatten().count();
         self.numbers.said(told, encoded);
         told
+    }
+
+    fn members(&self) -> RwLockReadGuard<'_, HashMap<ChannelId, Arc<Member>>> {
+        self.members.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn presence(&self) -> MutexGuard<'_, Presence> {

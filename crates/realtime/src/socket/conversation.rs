@@ -161,6 +161,9 @@ impl Conversation {
                 let slot = self.channels.entry(joining.topic.clone()).or_default();
                 slot.is_busy = true;
                 let scene = self.scene.clone();
+                if joining.wish.replay.is_some() {
+                    stream::keep_open(&scene.hub, &scene.project, &scene.tasks, &scene.stop);
+                }
                 self.work.push(Box::pin(async move {
                     let db = &scene.project.db;
                     let admission = joining.prepare(&scene.hub, db, &scene.headers).await;
@@ -222,6 +225,9 @@ impl Conversation {
 
     fn admit(&mut self, joining: Joining, admission: Result<Admission, JoinRefusal>) {
         let admission = match admission {
+            Ok(admission) if admission.has_missed_too_much() => {
+                return self.refuse(&joining, &JoinRefusal::ReplayFailed);
+            }
             Ok(admission) => admission,
             Err(refusal) => return self.refuse(&joining, &refusal),
         };

@@ -306,6 +306,8 @@ impl Conversation {
                     }
                     AuthorizeError::MissingPartition
                     | AuthorizeError::NoConnection
+                    | AuthorizeError::DatabaseFull(_)
+                    | AuthorizeError::NotReady(_)
                     | AuthorizeError::Unavailable(_) => {
                         "Realtime was unable to connect to the project database".to_owned()
                     }

@@ -178,10 +178,7 @@ impl Task {
     fn report(&self, error: &DbError) {
         let code = match error {
             _ if slot::is_in_use(error) => "ReplicationSlotBeingUsed",
-            _ if error
-                .sqlstate()
-                .is_some_and(|state| state.code() == "53300") =>
-            {
+            DbError::Full(cause) if cause.contains("max_wal_senders") => {
                 "ReplicationMaxWalSendersReached"
             }
             _ => "PoolingReplicationError",

@@ -10,7 +10,10 @@ mod messages;
 mod progress;
 mod slot;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use plinth_project::Project;
 use tokio::sync::watch;
@@ -49,6 +52,13 @@ impl Stream {
     /// Whether changes arrive, and news of that.
     pub(crate) fn flow(&self) -> watch::Receiver<Flow> {
         self.flow.subscribe()
+    }
+
+    /// Waits until messages of the database arrive, but not for ever.
+    pub(crate) async fn come_up(&self, patience: Duration) {
+        let mut flow = self.flow();
+        let is_up = flow.wait_for(|flow| matches!(flow, Flow::Up { .. }));
+        _ = tokio::time::timeout(patience, is_up).await;
     }
 
     pub(crate) fn is_up(&self) -> bool {

@@ -1,10 +1,14 @@
 //! Opening a socket (§2).
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::StatusCode;
 use plinth_testkit::Traces;
+use plinth_token::SigningKey;
 use serde_json::json;
 
-use crate::support::{ANN, PUBLISHABLE_KEY, SECRET_KEY, Socket, TestRealtime, now, sign, token_of};
+use crate::support::{
+    ANN, PUBLISHABLE_KEY, SECRET, SECRET_KEY, Socket, TestRealtime, now, sign, token_of,
+};
 
 #[tokio::test]
 async fn keys_and_tokens_open_a_socket() {
@@ -13,6 +17,27 @@ async fn keys_and_tokens_open_a_socket() {
     for key in [PUBLISHABLE_KEY, SECRET_KEY, &anon, &token_of(ANN)] {
         let mut socket = realtime.open(&format!("apikey={key}&vsn=2.0.0")).await;
         socket.is_silent().await;
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_the_secret_may_have_longer_hashes() {
+    let realtime = TestRealtime::start().await;
+    let claims = json!({ "role": "anon", "exp": now() + 60 });
+    for algorithm in ["HS384", "HS512"] {
+        let of = |secret: &str| {
+            let k = BASE64_URL_SAFE_NO_PAD.encode(secret);
+            let jwk = json!({ "kty": "oct", "alg": algorithm, "k": k }).to_string();
+            let key = SigningKey::from_private_jwk(&jwk).expect("a key");
+            key.sign(&claims).expect("signed")
+        };
+        realtime
+            .open(&format!("vsn=2.0.0&apikey={}", of(SECRET)))
+            .await;
+        let query = format!("vsn=2.0.0&apikey={}", of("somebody else's secret"));
+        let refused = realtime.refusal(&query).await;
+        let expected = json!({ "error": "Failed to validate JWT signature" });
+        assert_eq!(refused.body, expected, "{algorithm}");
     }
 }
 

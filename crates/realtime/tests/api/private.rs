@@ -240,6 +240,25 @@ async fn a_database_that_is_away_keeps_private_channels_shut_and_public_ones_ope
 }
 
 #[tokio::test]
+async fn a_database_without_a_free_connection_is_told_from_one_that_is_away() {
+    let realtime = TestRealtime::start().await;
+    realtime.fill_up().await;
+    let mut socket = realtime.socket().await;
+
+    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+
+    let expected = "DatabaseLackOfConnections: Database can't accept more connections, Realtime \
+                    won't connect";
+    assert_eq!(reason(&answer), expected);
+    let key = ("apikey", PUBLISHABLE_KEY);
+    let path = "/api/broadcast/r/events/e?private=true";
+    let refused = realtime.post(path, &[key], "{}").await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let expected = json!({"message": "Tenant database has too many connections"});
+    assert_eq!(refused.body, expected);
+}
+
+#[tokio::test]
 async fn a_policy_that_is_cancelled_is_said() {
     let realtime = TestRealtime::start().await;
     realtime

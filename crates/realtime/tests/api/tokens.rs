@@ -3,7 +3,7 @@
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, TestRealtime, now, sign, token_of};
+use crate::support::{ANN, SECRET, TestRealtime, now, sign, token_of};
 
 const BOB: &str = "00000000-0000-0000-0000-00000000000b";
 
@@ -170,4 +170,28 @@ async fn a_public_channel_takes_another_token_without_a_word_and_closes_for_a_ba
     let message = &socket.next().await[4]["message"];
     assert_eq!(message, "Fields `role` and `exp` are required in JWT");
     assert_eq!(socket.next().await[3], "phx_close");
+}
+
+#[tokio::test]
+async fn another_secret_ends_sockets_whose_tokens_it_did_not_sign_so_that_they_come_again() {
+    let realtime = TestRealtime::start().await;
+    let (mut keyed, mut joined) = (realtime.socket().await, realtime.socket().await);
+    let query = format!("apikey={}&vsn=2.0.0", token_of(ANN));
+    let mut opened = realtime.open(&query).await;
+    keyed.enter("1", "realtime:r").await;
+    let payload = json!({"config": {}, "access_token": token_of(ANN)});
+    let answer = joined.join("1", "realtime:r", payload).await;
+    assert_eq!(answer["status"], "ok", "{answer}");
+
+    // The same once more changes nothing.
+    realtime.replace_secret(SECRET);
+    for socket in [&mut keyed, &mut joined, &mut opened] {
+        socket.is_silent().await;
+    }
+    realtime.replace_secret("another secret that is long enough");
+
+    for mut socket in [joined, opened] {
+        assert_eq!(socket.end().await.0, Some(1012));
+    }
+    keyed.is_silent().await;
 }

@@ -88,7 +88,7 @@ impl TestRealtime {
             reference.clone(),
             ProjectKind::Default,
             connect(&db, &reference, &logins).await,
-            project_keys(),
+            project_keys(SECRET),
             SettingsHandle::new(load(settings)),
             logs,
         );
@@ -129,6 +129,11 @@ impl TestRealtime {
         self.project.settings().replace(load(settings));
     }
 
+    /// Another secret, while sockets are open. The keys of applications stay.
+    pub(crate) fn replace_secret(&self, secret: &str) {
+        self.project.replace_keys(project_keys(secret));
+    }
+
     /// Runs statements as the superuser.
     pub(crate) async fn execute(&self, sql: &str) {
         let done = self.db.admin().await.batch_execute(sql).await;
@@ -142,11 +147,20 @@ impl TestRealtime {
 
     /// From now on the database takes nobody in, and those who were in are out.
     pub(crate) async fn shut_out(&self) {
+        self.limit_connections("allow_connections false").await;
+    }
+
+    /// As when everybody else has taken all connections.
+    pub(crate) async fn fill_up(&self) {
+        self.limit_connections("connection limit 0").await;
+    }
+
+    async fn limit_connections(&self, how: &str) {
         let server = TestServer::shared().await.admin();
         let admin = server.connect().await.expect("the server answers");
         let name = self.database();
         let sql = format!(
-            "alter database \"{name}\" allow_connections false;
+            "alter database \"{name}\" {how};
              select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
         );
         admin.batch_execute(&sql).await.expect("shut out");
@@ -210,7 +224,7 @@ async fn connect(db: &TestDatabase, reference: &ProjectRef, logins: &Logins) -> 
     )
 }
 
-fn project_keys() -> ProjectKeys {
+fn project_keys(secret: &str) -> ProjectKeys {
     let key = |text: &str, kind| {
         let key = ApiKey::new(Default::default(), "default", kind);
         (credential_hash(text), key.into())
@@ -221,20 +235,20 @@ fn project_keys() -> ProjectKeys {
             key(SECRET_KEY, ApiKeyKind::Secret),
         ]
         .into(),
-        ..ProjectKeys::new(keyset())
+        ..ProjectKeys::new(keyset(secret))
     }
 }
 
-fn keyset() -> KeySet {
+fn keyset(secret: &str) -> KeySet {
     KeySet::builder()
-        .legacy_secret(SECRET)
+        .legacy_secret(secret)
         .build()
         .expect("a good secret")
 }
 
 /// A token with these claims, signed with the project's secret.
 pub(crate) fn sign(claims: &Value) -> String {
-    keyset().sign(claims).expect("signed")
+    keyset(SECRET).sign(claims).expect("signed")
 }
 
 /// A token of a signed-in user that ends in an hour.
