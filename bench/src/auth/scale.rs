@@ -35,7 +35,7 @@ const WISHES: [(Wish, u64); 9] = [
     (Wish::Verify, 100),
     (Wish::ListUsers, 50),
     (Wish::Leaf, 50),
-    (Wish::Search, 5),
+    (Wish::Search, 100),
 ];
 
 /// How often few and many take turns within a round.

@@ -40,6 +40,7 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
         migration!(14, "audit_order", "0014_audit_order.sql"),
         migration!(15, "search", "0015_search.sql"),
         migration!(16, "search_pieces", "0016_search_pieces.sql"),
+        migration!(17, "longer_pieces", "0017_longer_pieces.sql"),
     ],
 };
 

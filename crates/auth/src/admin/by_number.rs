@@ -30,20 +30,30 @@ pub(super) struct ByNumber<'a> {
 }
 
 impl ByNumber<'_> {
-    /// How many rows there are in all, as was remembered or is counted. Counting shows whether
-    /// milestones are right, too.
-    pub(super) async fn total(&self, db: &mut impl Queries) -> Result<u64, DbError> {
-        let Selection { aud, filter, .. } = self.selection;
+    /// Rows of a page, and how many there are in all, as was remembered or is counted.
+    pub(super) async fn page(
+        &self,
+        db: &mut impl Queries,
+        limit: i64,
+        offset: i64,
+    ) -> Result<(Vec<User>, u64), DbError> {
+        if self.selection.filter.is_some() {
+            let found = self.selection.search(db, self.order, limit, offset);
+            return found.await;
+        }
+        let total = self.total(db).await?;
+        Ok((self.read(db, limit, offset, total).await?, total))
+    }
+
+    /// Counting shows whether milestones are right, too.
+    async fn total(&self, db: &mut impl Queries) -> Result<u64, DbError> {
+        let (aud, now) = (self.selection.aud, self.context.now);
         let totals = &self.context.state.user_totals;
-        let what = format!("{aud}\n{}", filter.unwrap_or_default());
-        if let Some(total) = totals.remembered(&what, self.context.now) {
+        if let Some(total) = totals.remembered(aud, now) {
             return Ok(total);
         }
-        let total = match filter {
-            Some(_) => self.selection.count(db).await?,
-            None => self.count_all(db).await?,
-        };
-        totals.remember(&what, total, self.context.now);
+        let total = self.count_all(db).await?;
+        totals.remember(aud, total, now);
         Ok(total)
     }
 
@@ -67,15 +77,14 @@ impl ByNumber<'_> {
     }
 
     /// Rows of a page of a list that has so many rows in all.
-    pub(super) async fn read(
+    async fn read(
         &self,
         db: &mut impl Queries,
         limit: i64,
         offset: i64,
         total: u64,
     ) -> Result<Vec<User>, DbError> {
-        let is_large = total >= LARGE && self.selection.filter.is_none();
-        let milestones = match is_large {
+        let milestones = match total >= LARGE {
             true => self.begin(db, offset.unsigned_abs()).await?,
             false => None,
         };

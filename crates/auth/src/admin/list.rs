@@ -58,9 +58,9 @@ async fn by_page(
         selection,
         order,
     };
-    let total = list.total(&mut db).await?;
-    let rows = list.read(&mut db, page.limit() + 1, page.offset(), total);
-    let (users, has_more) = cut(rows.await?, page.limit());
+    let page_of_rows = list.page(&mut db, page.limit() + 1, page.offset());
+    let (rows, total) = page_of_rows.await?;
+    let (users, has_more) = cut(rows, page.limit());
     let total = Totals::settle(total, page.rows_seen(users.len()), has_more);
     let headers = page.headers("/admin/users", asked, total);
     Ok((headers, Json(ListBody::new(selection, users, None))))

@@ -5,6 +5,7 @@
 //! as the search.
 
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     sync::{Arc, Mutex},
     time::Duration,
@@ -86,19 +87,31 @@ async fn read(db: &mut impl Queries) -> Result<Option<CommonPieces>, DbError> {
 }
 
 impl Frequencies {
-    /// Those of the pieces that are worth looking up: the ones that fewest rows have, or all
-    /// while nothing is known. None if many rows have each of them.
+    /// Those of the pieces, which come in the order of the text, that are worth looking up; all while
+    /// nothing is known. None if many rows have each of them.
+    ///
+    /// How rare those are that nothing is known of can be guessed: they share most of their letters with
+    /// their neighbours, so the further from one that many have, the fewer have them.
     pub(super) fn rarest(&self, pieces: &[String]) -> Option<Vec<String>> {
-        let frequency = |piece: &String| self.0.get(piece).copied().unwrap_or_default();
-        let mut chosen = pieces.to_vec();
-        if !self.0.is_empty() {
-            chosen.sort_by(|a, b| frequency(a).total_cmp(&frequency(b)));
-            chosen.truncate(ENOUGH);
-        }
-        let is_rare = chosen
-            .first()
-            .is_some_and(|piece| frequency(piece) < COMMON);
-        is_rare.then_some(chosen)
+        let frequencies = pieces.iter().map(|piece| self.0.get(piece).copied());
+        let frequencies: Vec<Option<f32>> = frequencies.collect();
+        let known = || (0..pieces.len()).filter(|place| frequencies[*place].is_some());
+        let rarity = |place: usize| {
+            let away = known().map(|known| known.abs_diff(place)).min();
+            let frequency = frequencies[place].unwrap_or_default();
+            (frequency, Reverse(away.unwrap_or_default()))
+        };
+        let mut ranked: Vec<_> = (0..pieces.len())
+            .map(|place| (rarity(place), place))
+            .collect();
+        ranked.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let is_rare = ranked.first().is_some_and(|(rarity, _)| rarity.0 < COMMON);
+        let enough = match self.0.is_empty() {
+            true => pieces.len(),
+            false => ENOUGH,
+        };
+        let chosen = ranked.iter().take(enough);
+        is_rare.then(|| chosen.map(|(_, place)| pieces[*place].clone()).collect())
     }
 }
 
@@ -117,7 +130,7 @@ mod tests {
         let known = Frequencies(common.into());
 
         let all = texts(&[".co", "@ex", "ann", "nna", "xyz", "yzz"]);
-        assert_eq!(known.rarest(&all), Some(texts(&["nna", "xyz"])));
+        assert_eq!(known.rarest(&all), Some(texts(&["yzz", "xyz"])));
         assert_eq!(known.rarest(&all[..3]), Some(texts(&["ann", "@ex"])));
     }
 

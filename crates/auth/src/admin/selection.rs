@@ -1,6 +1,6 @@
 //! Which users a list is of.
 
-use plinth_db::{DbError, Queries};
+use plinth_db::{DbError, Queries, Row};
 use postgres_types::ToSql;
 
 use super::{
@@ -64,6 +64,36 @@ impl<'a> Selection<'a> {
         limit: i64,
         skip: i64,
     ) -> Result<Vec<User>, DbError> {
+        let rows = self.rows(db, order, from, limit, skip).await?;
+        rows.iter().map(User::from_row).collect()
+    }
+
+    /// Those of a search without the first `skip`, and how many there are in all.
+    pub(super) async fn search(
+        &self,
+        db: &mut impl Queries,
+        order: Order,
+        limit: i64,
+        skip: i64,
+    ) -> Result<(Vec<User>, u64), DbError> {
+        let rows = self.rows(db, order, From::TheTop, limit, skip).await?;
+        let total = match rows.first() {
+            Some(row) => row.try_get::<_, i64>("total")?.unsigned_abs(),
+            None if skip == 0 => 0,
+            None => self.count(db).await?,
+        };
+        let users = rows.iter().map(User::from_row);
+        Ok((users.collect::<Result<_, _>>()?, total))
+    }
+
+    async fn rows(
+        &self,
+        db: &mut impl Queries,
+        order: Order,
+        from: From,
+        limit: i64,
+        skip: i64,
+    ) -> Result<Vec<Row>, DbError> {
         let mut params = self.params();
         let (source, mut condition) = self.source();
         let start = match &from {
@@ -98,15 +128,15 @@ impl<'a> Selection<'a> {
                  ), page as (
                      select * from matching order by created_at {direction}, id {direction} {limit}
                  )
-                 select {columns} from page p join auth.users u on u.id = p.id
+                 select {columns}, (select count(*) from matching) as total
+                 from page p join auth.users u on u.id = p.id
                  order by p.created_at {direction}, p.id {direction}"
             ),
         };
-        let rows = db.query(&sql, &params).await?;
-        rows.iter().map(User::from_row).collect()
+        db.query(&sql, &params).await
     }
 
-    pub(super) async fn count(&self, db: &mut impl Queries) -> Result<u64, DbError> {
+    async fn count(&self, db: &mut impl Queries) -> Result<u64, DbError> {
         let (source, condition) = self.source();
         let sql = format!("select count(*) as total from {source} u where {condition}");
         let total: i64 = match db.query_opt(&sql, &self.params()).await? {

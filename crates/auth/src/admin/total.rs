@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 /// Up to here counting costs next to nothing.
 pub(super) const LARGE: u64 = 10_000;
 const REMEMBERED: Duration = Duration::from_secs(30);
-/// Filters come from outside, so what is remembered of them has an end.
+/// Audiences come from outside, so what is remembered of them has an end.
 const MAX_REMEMBERED: usize = 100;
 
 /// Of one project, by what was counted.
