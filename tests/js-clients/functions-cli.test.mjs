@@ -181,6 +181,62 @@ test("secrets are set, listed by digest and unset", async () => {
   );
 });
 
+/** Deploys over the API: what the folder holds would win over it. */
+async function deploy(slug, source) {
+  const form = new FormData();
+  form.append("metadata", JSON.stringify({ name: slug, entrypoint_path: "index.ts" }));
+  form.append("file", new Blob([source], { type: "application/typescript" }), "index.ts");
+  const response = await api(`/functions/deploy?slug=${slug}`, { method: "POST", body: form });
+  assert.equal(response.status, 201);
+}
+
+async function call(slug) {
+  const headers = { apikey: plinth.keys.publishable };
+  const response = await fetch(`${plinth.apiUrl}/functions/v1/${slug}`, { headers });
+  return `${response.status} ${await response.text()}`;
+}
+
+/** Calls until the answer is the expected one. */
+async function becomes(slug, expected) {
+  const late = Date.now() + 60_000;
+  for (;;) {
+    const answer = await call(slug);
+    if (answer === expected) return;
+    assert.ok(Date.now() < late, `${answer}, expected ${expected}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test("calls see what was deployed last, also after the function was deleted", async () => {
+  await deploy("called", 'Deno.serve(() => new Response("first"));');
+  await becomes("called", "200 first");
+  await deploy("called", 'Deno.serve(() => new Response("second " + Deno.env.get("WORD")));');
+  await becomes("called", "200 second undefined");
+  await succeeds(remote("secrets", "set", "WORD=told"));
+  await becomes("called", "200 second told");
+
+  await succeeds(remote("functions", "delete", "called"));
+  assert.match(await call("called"), /^404 /);
+  await deploy("called", 'Deno.serve(() => new Response("third"));');
+  assert.equal(await call("called"), "200 third");
+  await succeeds(remote("secrets", "unset", "WORD"));
+});
+
+test("an edit of config.toml changes a function that is served", async () => {
+  await write("supabase/functions/greets/index.ts", 'Deno.serve(() => new Response(Deno.env.get("WORD") ?? "none"));\n');
+  await becomes("greets", "200 none");
+  const config = join(plinth.folder, "supabase/config.toml");
+  const before = await readFile(config, "utf8");
+
+  await writeFile(config, `${before}\n[functions.greets]\nenv = { WORD = "edited" }\n`);
+  await becomes("greets", "200 edited");
+
+  await writeFile(config, `${before}\n[functions.greets]\nenabled = false\n`);
+  await becomes("greets", '404 {"code":"NOT_FOUND","message":"Requested function was not found"}');
+  await writeFile(config, before);
+  await rm(join(plinth.folder, "supabase/functions/greets"), { recursive: true });
+});
+
 test("a form with metadata first and bare names is deployed, as the MCP server sends it", async () => {
   const form = new FormData();
   const metadata = { name: "bare", entrypoint_path: "index.ts" };

@@ -15,6 +15,8 @@ pub struct FunctionsConfig {
     pub(crate) policy: Policy,
     /// Whether refusals for a token are marked as the relay's.
     pub(crate) marks_refusals: bool,
+    /// Workers of one function that stay, once they have come.
+    pub(crate) min_workers: usize,
     /// Most workers of one function.
     pub(crate) max_workers: usize,
     /// Processes that are started before anybody needs them.
@@ -76,10 +78,18 @@ pub(crate) struct Limits {
     pub(crate) grace: Duration,
 }
 
+impl FunctionsConfig {
+    /// Whether somebody wants to reach something over IPv6.
+    pub(crate) fn speaks_ipv6(&self) -> bool {
+        self.reachable.iter().any(Network::is_ipv6)
+    }
+}
+
 impl FromSettings for FunctionsConfig {
     fn from_settings(settings: &Settings) -> Self {
         let own = |name: &str| format!("plinth.functions.{name}");
         let duration = |name| settings.duration(&own(name));
+        let count = |name| usize::try_from(settings.integer(&own(name))).unwrap_or_default();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let max_workers = settings.opt_integer(&own("max_workers"));
         let max_workers = max_workers.and_then(|most| usize::try_from(most).ok());
@@ -89,8 +99,9 @@ impl FromSettings for FunctionsConfig {
             is_enabled: settings.bool("edge_runtime.enabled"),
             policy: Policy::named(settings.text("edge_runtime.policy")),
             marks_refusals: settings.bool(&own("relay_error_header")),
+            min_workers: count("min_workers"),
             max_workers: max_workers.unwrap_or(cores),
-            spares: usize::try_from(settings.integer(&own("spare_processes"))).unwrap_or_default(),
+            spares: count("spare_processes"),
             region: settings.text(&own("region")).to_owned(),
             max_body_bytes: settings.bytes(&own("max_body")),
             // The settings have checked their form.

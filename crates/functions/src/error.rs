@@ -37,7 +37,11 @@ pub(crate) enum FunctionError {
     BodyTooLarge { max_bytes: u64 },
     /// With the runtime's own words for whoever develops the function.
     #[error("{}", boot_message(.told.as_deref()))]
-    Boot { told: Option<String> },
+    Boot {
+        told: Option<String>,
+        /// Whether it did not end, and may serve where there is less to do.
+        is_passing: bool,
+    },
     /// It failed so often that it is not started again yet.
     #[error("{}", boot_message(.told.as_deref()))]
     BackingOff {
@@ -106,6 +110,17 @@ impl FunctionError {
             }
             Self::Unreachable => StatusCode::BAD_GATEWAY,
         }
+    }
+
+    /// Whether a start failed for what the function is, and will fail again.
+    pub(crate) fn is_functions_fault(&self) -> bool {
+        matches!(
+            self,
+            Self::Boot {
+                is_passing: false,
+                ..
+            }
+        )
     }
 
     fn is_of_relay(&self) -> bool {

@@ -11,12 +11,14 @@ mod config;
 mod deno;
 mod error;
 mod invoke;
+mod ipv6;
 mod network;
 mod numbers;
 mod pool;
 mod record;
 mod routes;
 mod service;
+mod spawner;
 mod verify;
 mod worker;
 

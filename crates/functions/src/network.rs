@@ -1,14 +1,14 @@
 //! Which addresses workers may not reach, as the runtime takes them.
 //!
 //! The runtime knows what is denied, and no exception from it. So exceptions are cut out of what is
-//! denied, by halves.
+//! denied, by halves. It takes no ranges of IPv6; so all of IPv6 is denied, by the system itself
+//! ([`crate::worker`]), unless somebody wants to reach some of it.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 /// Where nobody but the machine itself and its neighbours should be. The runtime takes an IPv4
-/// address in the dress of IPv6 for what it is, and no ranges of IPv6: of those, only addresses that
-/// are the same everywhere can be denied.
-const PRIVATE: [&str; 14] = [
+/// address in the dress of IPv6 for what it is.
+const PRIVATE: [&str; 16] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
@@ -23,6 +23,8 @@ const PRIVATE: [&str; 14] = [
     "::",
     "::1",
     "fd00:ec2::254",
+    "fc00::/7",
+    "fe80::/10",
 ];
 
 /// An address range, as its first bits.
@@ -36,8 +38,9 @@ pub(crate) struct Network {
     port: Option<u16>,
 }
 
-/// These ports of every address. The runtime resolves a name and refuses it if it may not reach one
-/// of its addresses, so that a name is out of reach unless it has addresses of IPv6 alone.
+/// These ports of every address, unless IPv6 is spoken. The runtime resolves a name and refuses it if
+/// it may not reach one of its addresses, so that then a name is out of reach unless it has addresses of
+/// IPv6 alone.
 pub(crate) fn ports_everywhere(ports: &[u16]) -> impl Iterator<Item = Network> {
     ports.iter().map(|port| Network {
         bits: 0,
@@ -47,18 +50,46 @@ pub(crate) fn ports_everywhere(ports: &[u16]) -> impl Iterator<Item = Network> {
     })
 }
 
-/// Everything private but for what is reachable.
-pub(crate) fn denied(reachable: &[Network]) -> Vec<Network> {
+const ALL_OF_IPV6: Network = Network {
+    bits: 0,
+    length: 0,
+    is_v4: false,
+    port: None,
+};
+
+/// Everything private but for what is reachable, and all of IPv6 unless it is spoken.
+pub(crate) fn denied(reachable: &[Network], speaks_ipv6: bool) -> Vec<Network> {
     let private = PRIVATE.iter().filter_map(|text| text.parse().ok());
-    reachable.iter().fold(private.collect(), |denied, hole| {
-        denied
-            .into_iter()
-            .flat_map(|network: Network| network.without(*hole))
-            .collect()
-    })
+    let mut denied = reachable
+        .iter()
+        .fold(private.collect(), |denied: Vec<Network>, hole| {
+            denied
+                .into_iter()
+                .flat_map(|network| network.without(*hole))
+                .collect()
+        });
+    if !speaks_ipv6 {
+        denied.push(ALL_OF_IPV6);
+    }
+    denied
+}
+
+/// Whether nothing is reached over IPv6.
+pub(crate) fn is_without_ipv6(denied: &[Network]) -> bool {
+    denied.contains(&ALL_OF_IPV6)
+}
+
+/// Whether the address is among them.
+pub(crate) fn is_denied(denied: &[Network], address: IpAddr) -> bool {
+    let address = Network::from(address.to_canonical());
+    denied.iter().any(|network| network.contains(address))
 }
 
 impl Network {
+    pub(crate) fn is_ipv6(&self) -> bool {
+        !self.is_v4
+    }
+
     fn contains(self, other: Self) -> bool {
         let mask = mask(self.length);
         self.is_v4 == other.is_v4
@@ -168,12 +199,12 @@ mod tests {
     }
 
     fn is_denied(denied: &[Network], address: &str) -> bool {
-        denied.iter().any(|range| range.contains(network(address)))
+        super::is_denied(denied, address.parse().expect("an address"))
     }
 
     #[test]
     fn private_addresses_are_denied_and_public_ones_are_not() {
-        let denied = denied(&[]);
+        let denied = denied(&[], true);
 
         for address in [
             "127.0.0.1",
@@ -186,6 +217,9 @@ mod tests {
             "::1",
             "::",
             "fd00:ec2::254",
+            "fd12:3456::1",
+            "fe80::1",
+            "::ffff:127.0.0.1",
         ] {
             assert!(is_denied(&denied, address), "{address}");
         }
@@ -196,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_hole_is_exactly_as_large_as_it_is_meant_to_be() {
-        let denied = denied(&[network("127.80.76.73"), network("10.0.0.0/8")]);
+        let denied = denied(&[network("127.80.76.73"), network("10.0.0.0/8")], true);
 
         assert!(!is_denied(&denied, "127.80.76.73"));
         assert!(is_denied(&denied, "127.80.76.72") && is_denied(&denied, "127.80.76.74"));
@@ -205,15 +239,22 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_takes_everything_that_is_denied() {
-        let taken: Vec<_> = denied(&[])
+    fn the_runtime_takes_everything_but_ranges_of_ipv6() {
+        let taken: Vec<_> = denied(&[], false)
             .iter()
             .filter_map(Network::for_runtime)
             .collect();
 
-        assert_eq!(taken.len(), PRIVATE.len());
+        assert_eq!(taken.len(), PRIVATE.len() - 2);
         assert!(taken.contains(&"10.0.0.0/8".to_owned()));
         assert!(taken.contains(&"[::1]".to_owned()));
+    }
+
+    #[test]
+    fn all_of_ipv6_is_denied_unless_it_is_spoken() {
+        assert!(is_without_ipv6(&denied(&[network("::1")], false)));
+        assert!(is_denied(&denied(&[], false), "2606:4700::1111"));
+        assert!(!is_without_ipv6(&denied(&[], true)));
     }
 
     #[test]

@@ -28,6 +28,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What workers are made from. A new one replaces all workers.
 #[derive(Clone)]
 pub(crate) struct Generation {
+    /// When it was found: what was found before a change does not replace what was found after it.
+    pub(crate) time: u64,
     pub(crate) function: Arc<Function>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) config: Arc<FunctionsConfig>,
@@ -53,15 +55,27 @@ struct State {
     generation: Generation,
     workers: Vec<Arc<Worker>>,
     starting: usize,
-    is_replacing: bool,
+    /// Who is about to take over, and who will after that.
+    coming: Option<Generation>,
+    next: Option<Generation>,
     /// How many starts there have been, and how the last one that failed did.
     starts: u64,
     failed: Option<(u64, FunctionError)>,
-    deaths: u32,
+    setbacks: Setbacks,
+    /// A generation that could not come for no fault of its own, and how often it could not.
+    put_off: Option<(Generation, Setbacks)>,
     /// Whether somebody crashed or broke a limit whose place nobody has taken yet.
     has_lost: bool,
-    closed_until: Option<Instant>,
     last_asked: Instant,
+    /// Whether the function is there no more, or its project.
+    is_given_up: bool,
+}
+
+/// What went wrong in a row, and the pause that follows from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Setbacks {
+    count: u32,
+    until: Option<Instant>,
 }
 
 /// Whoever can start a worker.
@@ -85,13 +99,15 @@ impl Pool {
                 generation,
                 workers: Vec::new(),
                 starting: 0,
-                is_replacing: false,
+                coming: None,
+                next: None,
                 starts: 0,
                 failed: None,
-                deaths: 0,
+                setbacks: Setbacks::default(),
+                put_off: None,
                 has_lost: false,
-                closed_until: None,
                 last_asked: Instant::now(),
+                is_given_up: false,
             }),
             changed: Arc::default(),
         }
@@ -108,29 +124,37 @@ impl Pool {
         wanted: &Generation,
     ) -> Result<Seat, FunctionError> {
         // Nearly everybody finds a place at once, and need not listen for changes.
-        if let Admission::Seated(seat) = self.try_admit(starter, wanted, None) {
+        if let Admission::Seated(seat) = self.try_admit(starter, Some(wanted), None) {
             return Ok(seat);
         }
-        let deadline = tokio::time::Instant::now() + wanted.config.limits.wait;
         let mut awaited = None;
+        let mut deadline = None;
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            match self.try_admit(starter, wanted, awaited) {
+            // Something newer may have come while it waited.
+            match self.try_admit(starter, None, awaited) {
                 Admission::Seated(seat) => return Ok(seat),
                 Admission::Failed(error) => return Err(error),
-                // A start is limited in time by itself.
-                Admission::Wait(Some(start)) => {
+                Admission::Wait(Some(start)) if awaited.is_none_or(|first| first == start) => {
                     if awaited.is_none() {
                         wanted.function.numbers.cold_start();
                     }
                     awaited = Some(start);
+                    // A start is limited in time by itself.
                     changed.await;
                 }
-                Admission::Wait(None) => tokio::select! {
-                    () = changed => {}
-                    () = tokio::time::sleep_until(deadline) => return Err(FunctionError::NoCapacity),
-                },
+                // Somebody must go first, or others took what the first start brought.
+                Admission::Wait(_) => {
+                    let patience = wanted.config.limits.wait;
+                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
+                    tokio::select! {
+                        () = changed => {}
+                        () = tokio::time::sleep_until(deadline.into()) => {
+                            return Err(FunctionError::NoCapacity);
+                        }
+                    }
+                }
             }
         }
     }
@@ -138,16 +162,14 @@ impl Pool {
     fn try_admit(
         self: &Arc<Self>,
         starter: &Starter,
-        wanted: &Generation,
+        wanted: Option<&Generation>,
         awaited: Option<u64>,
     ) -> Admission {
         let mut state = self.state();
-        state.last_asked = Instant::now();
-        self.follow(&mut state, starter, wanted);
-        if let (Some(awaited), Some((start, error))) = (awaited, &state.failed)
-            && *start >= awaited
-        {
-            return Admission::Failed(error.clone());
+        let now = Instant::now();
+        state.last_asked = now;
+        if let Some(wanted) = wanted {
+            self.follow(&mut state, starter, wanted);
         }
         let is_exclusive = state.generation.config.policy != Policy::PerWorker;
         let comfortable = if is_exclusive { 1 } else { COMFORTABLE };
@@ -162,7 +184,7 @@ impl Pool {
                 break;
             };
             let is_crowded = worker.in_flight() >= comfortable;
-            if is_crowded && state.starting == 0 && state.closed_until.is_none() {
+            if is_crowded && state.starting == 0 && state.setbacks.pause_left(now).is_none() {
                 self.start(&mut state, starter);
             }
             if is_crowded && is_exclusive {
@@ -173,22 +195,30 @@ impl Pool {
                 return Admission::Seated(seat);
             }
         }
-        if state.starting > 0 {
+        // Whoever is busy will be free again.
+        let is_served = state.is_served();
+        if let (Some(awaited), Some((start, error))) = (awaited, &state.failed)
+            && *start >= awaited
+            && !is_served
+        {
+            return Admission::Failed(error.clone());
+        }
+        // Where a new version is about to come and nobody is left of the old one, that is who serves.
+        if state.starting > 0 || (state.coming.is_some() && !is_served) {
             return Admission::Wait(Some(state.starts));
         }
-        if let Some(until) = state.closed_until {
-            let retry_after = until.saturating_duration_since(Instant::now());
-            if !retry_after.is_zero() {
-                let told = match &state.failed {
-                    Some((
-                        _,
-                        FunctionError::Boot { told } | FunctionError::BackingOff { told, .. },
-                    )) => told.clone(),
-                    _ => None,
-                };
-                return Admission::Failed(FunctionError::BackingOff { told, retry_after });
+        if let Some(retry_after) = state.setbacks.pause_left(now) {
+            if is_served {
+                return Admission::Wait(None);
             }
-            state.closed_until = None;
+            let told = match &state.failed {
+                Some((
+                    _,
+                    FunctionError::Boot { told, .. } | FunctionError::BackingOff { told, .. },
+                )) => told.clone(),
+                _ => None,
+            };
+            return Admission::Failed(FunctionError::BackingOff { told, retry_after });
         }
         match self.start(&mut state, starter) {
             true => Admission::Wait(Some(state.starts)),
@@ -198,45 +228,73 @@ impl Pool {
 
     /// Begins to take a new generation over, if it is one.
     fn follow(self: &Arc<Self>, state: &mut State, starter: &Starter, wanted: &Generation) {
-        if state.is_replacing || state.generation.is_same(wanted) {
+        if wanted.time < state.generation.time || state.coming.is_some() {
             return;
         }
-        let is_unused = state.workers.iter().all(|worker| !worker.is_open());
-        if is_unused && state.starting == 0 {
+        if state.generation.is_same(wanted) {
+            state.generation.time = wanted.time;
+            return;
+        }
+        if !state.is_served() && state.starting == 0 {
             state.begin(wanted.clone());
             return;
         }
-        state.is_replacing = true;
+        if state.is_put_off(wanted, Instant::now()) {
+            return;
+        }
+        state.coming = Some(wanted.clone());
+        state.starts += 1;
+        let number = state.starts;
         let (pool, starter, wanted) = (self.clone(), starter.clone(), wanted.clone());
         let tasks = starter.service.tasks();
-        tasks.spawn(async move { pool.replace(&starter, wanted).await });
+        tasks.spawn(async move { pool.replace(&starter, wanted, number).await });
     }
 
     /// Takes a new generation over without waiting for a request, where somebody would miss it.
     pub(crate) fn refresh(self: &Arc<Self>, starter: &Starter, wanted: &Generation) {
-        self.follow(&mut self.state(), starter, wanted);
+        let mut state = self.state();
+        if state.is_alive() {
+            state.remember(wanted);
+            self.follow(&mut state, starter, wanted);
+        }
     }
 
-    /// The new one serves before the old ones go.
-    async fn replace(self: &Arc<Self>, starter: &Starter, wanted: Generation) {
+    /// The new one serves before the old ones go. They stay where it is not to blame for not coming.
+    async fn replace(self: &Arc<Self>, starter: &Starter, wanted: Generation, number: u64) {
         let booted = starter.boot(&wanted, &self.changed).await;
-        let within = wanted.config.limits.wall_clock;
         let old = {
             let mut state = self.state();
-            let old = std::mem::take(&mut state.workers);
-            state.begin(wanted);
-            state.is_replacing = false;
-            match booted {
-                Ok(worker) => {
-                    state.workers.push(worker.clone());
-                    self.follow_end(starter, worker);
+            state.coming = None;
+            let next = state.next.take();
+            let old = match booted {
+                Err(error) if !error.is_functions_fault() && state.is_served() => {
+                    state.try_later(wanted);
+                    Vec::new()
                 }
-                Err(error) => state.note_failure(error),
+                booted => {
+                    let old = std::mem::take(&mut state.workers);
+                    state.begin(wanted);
+                    match booted {
+                        Ok(worker) => {
+                            state.add(worker.clone());
+                            self.follow_end(starter, worker);
+                        }
+                        Err(error) if error.is_functions_fault() => {
+                            state.note_failure(number, error);
+                        }
+                        // Whoever waits starts it once more.
+                        Err(_) => {}
+                    }
+                    old
+                }
+            };
+            if let Some(next) = next {
+                self.follow(&mut state, starter, &next);
             }
             old
         };
         for worker in old {
-            worker.retire(Reason::Termination, within);
+            worker.retire(Reason::Termination);
         }
         self.changed.notify_waiters();
     }
@@ -251,11 +309,12 @@ impl Pool {
         if std::mem::take(&mut state.has_lost) {
             state.generation.function.numbers.restarted();
         }
+        let number = state.starts;
         let (pool, starter, generation) = (self.clone(), starter.clone(), state.generation.clone());
         let tasks = starter.service.tasks();
         tasks.spawn(async move {
             let booted = starter.boot(&generation, &pool.changed).await;
-            pool.settle(&starter, &generation, booted);
+            pool.settle(&starter, &generation, number, booted);
         });
         true
     }
@@ -264,6 +323,7 @@ impl Pool {
         self: &Arc<Self>,
         starter: &Starter,
         generation: &Generation,
+        number: u64,
         booted: Result<Arc<Worker>, FunctionError>,
     ) {
         let mut state = self.state();
@@ -271,12 +331,15 @@ impl Pool {
         let is_current = state.generation.is_same(generation);
         match booted {
             // Somebody else took over meanwhile.
-            Ok(worker) if !is_current => worker.retire(Reason::Termination, Duration::ZERO),
-            Ok(worker) => {
-                state.workers.push(worker.clone());
+            Ok(worker) if !is_current => {
+                worker.retire(Reason::Termination);
                 self.follow_end(starter, worker);
             }
-            Err(error) if is_current => state.note_failure(error),
+            Ok(worker) => {
+                state.add(worker.clone());
+                self.follow_end(starter, worker);
+            }
+            Err(error) if is_current => state.note_failure(number, error),
             Err(_) => {}
         }
         drop(state);
@@ -285,27 +348,36 @@ impl Pool {
 
     /// Takes note of how a worker ends.
     fn follow_end(self: &Arc<Self>, starter: &Starter, worker: Arc<Worker>) {
-        let pool = self.clone();
+        let (pool, starter) = (self.clone(), starter.clone());
         starter.service.tasks().spawn(async move {
             let ending = worker.ended().await;
             let mut state = pool.state();
             state.workers.retain(|known| !Arc::ptr_eq(known, &worker));
-            state.has_lost |= ending != Ending::Left;
-            match ending {
-                Ending::Crashed { after } if after < YOUNG => state.note_death(),
-                _ => state.deaths = 0,
+            // How an old version ends says nothing about the one that serves now.
+            if Arc::ptr_eq(&worker.function, &state.generation.function) {
+                state.has_lost |= ending != Ending::Left;
+                match ending {
+                    Ending::Crashed { after } if after < YOUNG => {
+                        state.setbacks.add(FORGIVEN, Instant::now());
+                    }
+                    _ => state.setbacks = Setbacks::default(),
+                }
             }
             drop(state);
             pool.changed.notify_waiters();
+            // What nobody else holds is not in use any more.
+            drop((worker, pool));
+            let Starter { service, project } = starter;
+            service.clear_unused(project.reference());
         });
     }
 
-    /// Ends the worker that nobody has used for longest, if it is that long; tells for how long.
-    pub(crate) fn longest_idle(&self) -> Option<(Duration, Arc<Worker>)> {
+    /// Workers that do nothing, and for how long.
+    pub(crate) fn idle(&self) -> Vec<(Duration, Arc<Worker>)> {
         let state = self.state();
         let open = state.workers.iter().filter(|worker| worker.is_open());
-        let idle = open.filter_map(|worker| Some((worker.idle_for()?, worker.clone())));
-        idle.max_by_key(|(time, _)| *time)
+        open.filter_map(|worker| Some((worker.idle_for()?, worker.clone())))
+            .collect()
     }
 
     /// How long nobody has asked for the function, or been served.
@@ -316,44 +388,101 @@ impl Pool {
         served.fold(state.last_asked.elapsed(), Duration::min)
     }
 
-    /// Everybody goes, within that time or the usual one.
-    pub(crate) fn retire_all(&self, within: Option<Duration>) {
+    /// Everybody goes once what is open has come to its end.
+    pub(crate) fn retire_all(&self) {
         let mut state = self.state();
-        let within = within.unwrap_or(state.generation.config.limits.grace);
+        state.is_given_up = true;
         for worker in std::mem::take(&mut state.workers) {
-            worker.retire(Reason::Termination, within);
+            worker.retire(Reason::Termination);
         }
     }
 
-    /// Whether anybody is there or about to come.
-    pub(crate) fn is_alive(&self) -> bool {
-        let state = self.state();
-        state.starting > 0 || state.workers.iter().any(|worker| worker.is_open())
+    /// Everybody goes, within that time or the usual one.
+    pub(crate) fn end_all(&self, within: Option<Duration>) {
+        let mut state = self.state();
+        state.is_given_up = true;
+        let within = within.unwrap_or(state.generation.config.limits.grace);
+        for worker in std::mem::take(&mut state.workers) {
+            worker.end_within(Reason::Termination, within);
+        }
     }
 }
 
 impl State {
+    /// Whether anybody is there or about to come.
+    fn is_alive(&self) -> bool {
+        self.starting > 0 || self.coming.is_some() || self.is_served()
+    }
+
+    /// One has come. The first ones stay.
+    fn add(&mut self, worker: Arc<Worker>) {
+        self.workers.retain(|worker| worker.is_open());
+        if !self.is_given_up && self.workers.len() < self.generation.config.min_workers {
+            worker.settle_down();
+        }
+        self.workers.push(worker);
+    }
+
+    fn is_served(&self) -> bool {
+        self.workers.iter().any(|worker| worker.is_open())
+    }
+
     fn begin(&mut self, generation: Generation) {
         self.generation = generation;
         self.failed = None;
-        self.deaths = 0;
+        self.setbacks = Setbacks::default();
+        self.put_off = None;
         self.has_lost = false;
-        self.closed_until = None;
     }
 
-    fn note_failure(&mut self, error: FunctionError) {
-        let is_functions_fault = matches!(error, FunctionError::Boot { .. });
-        self.failed = Some((self.starts, error));
-        if is_functions_fault {
-            self.note_death();
+    /// Follows the generation after the one that is about to come, where it is newer.
+    fn remember(&mut self, wanted: &Generation) {
+        let Some(coming) = &self.coming else {
+            return;
+        };
+        let newest = self.next.as_ref().unwrap_or(coming);
+        if wanted.time >= newest.time && !newest.is_same(wanted) {
+            self.next = Some(wanted.clone());
         }
     }
 
-    fn note_death(&mut self) {
-        self.deaths += 1;
-        if self.deaths >= FORGIVEN {
-            self.closed_until = Some(Instant::now() + pause(self.deaths - FORGIVEN));
+    /// Tries the generation again later, every time a little later.
+    fn try_later(&mut self, generation: Generation) {
+        let before = self.put_off.take();
+        let same = before.filter(|(before, _)| before.is_same(&generation));
+        let mut setbacks = same.map_or_else(Setbacks::default, |(_, setbacks)| setbacks);
+        setbacks.add(1, Instant::now());
+        self.put_off = Some((generation, setbacks));
+    }
+
+    fn is_put_off(&self, wanted: &Generation, now: Instant) -> bool {
+        self.put_off.as_ref().is_some_and(|(generation, setbacks)| {
+            generation.is_same(wanted) && setbacks.pause_left(now).is_some()
+        })
+    }
+
+    fn note_failure(&mut self, number: u64, error: FunctionError) {
+        let is_boot = matches!(error, FunctionError::Boot { .. });
+        self.failed = Some((number, error));
+        if is_boot {
+            self.setbacks.add(FORGIVEN, Instant::now());
         }
+    }
+}
+
+impl Setbacks {
+    /// One more; from that many on there is a pause.
+    fn add(&mut self, forgiven: u32, now: Instant) {
+        self.count += 1;
+        if self.count >= forgiven {
+            self.until = Some(now + pause(self.count - forgiven));
+        }
+    }
+
+    /// How long nothing is to be tried yet.
+    fn pause_left(&self, now: Instant) -> Option<Duration> {
+        let left = self.until?.saturating_duration_since(now);
+        (!left.is_zero()).then_some(left)
     }
 }
 
@@ -374,5 +503,20 @@ mod tests {
             [0, 1, 2, 3, 4, 5, 99].map(seconds),
             [1, 2, 4, 8, 16, 30, 30]
         );
+    }
+
+    #[test]
+    fn a_pause_ends_by_itself_and_the_next_one_is_longer() {
+        let (now, second) = (Instant::now(), Duration::from_secs(1));
+        let mut setbacks = Setbacks::default();
+
+        setbacks.add(FORGIVEN, now);
+        setbacks.add(FORGIVEN, now);
+        assert_eq!(setbacks.pause_left(now), None);
+        setbacks.add(FORGIVEN, now);
+        assert_eq!(setbacks.pause_left(now), Some(second));
+        assert_eq!(setbacks.pause_left(now + second), None);
+        setbacks.add(FORGIVEN, now + second);
+        assert_eq!(setbacks.pause_left(now + second), Some(2 * second));
     }
 }

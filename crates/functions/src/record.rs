@@ -1,7 +1,7 @@
 //! What is written down about a function (functions contract §12).
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -28,12 +28,32 @@ pub(crate) struct Journal {
     region: String,
     /// Whether whoever started Plinth reads along.
     is_shown: bool,
-    printed: Mutex<Printed>,
+    printed: Arc<Printed>,
 }
 
-struct Printed {
+/// How much a function has printed lately, all of its workers together.
+#[derive(Debug)]
+pub(crate) struct Printed(Mutex<Count>);
+
+#[derive(Debug)]
+struct Count {
     since: Instant,
-    count: u32,
+    messages: u32,
+}
+
+impl Default for Printed {
+    fn default() -> Self {
+        Self(Mutex::new(Count::new()))
+    }
+}
+
+impl Count {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            messages: 0,
+        }
+    }
 }
 
 impl Journal {
@@ -49,10 +69,7 @@ impl Journal {
             version: function.version(),
             region: region.to_owned(),
             is_shown: function.is_in_folder(),
-            printed: Mutex::new(Printed {
-                since: Instant::now(),
-                count: 0,
-            }),
+            printed: function.printed.clone(),
         }
     }
 
@@ -64,7 +81,7 @@ impl Journal {
         text: &str,
         request_id: Option<&str>,
     ) {
-        match self.may_print() {
+        match self.printed.may_print() {
             Allowed::Yes => {}
             Allowed::Last => {
                 let notice = "The function prints too much: messages are left out for a while";
@@ -135,17 +152,16 @@ impl Journal {
             false => record.field("execution_id", execution_id),
         }
     }
+}
 
+impl Printed {
     fn may_print(&self) -> Allowed {
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if printed.since.elapsed() > WINDOW {
-            *printed = Printed {
-                since: Instant::now(),
-                count: 0,
-            };
+        let mut count = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if count.since.elapsed() > WINDOW {
+            *count = Count::new();
         }
-        printed.count = printed.count.saturating_add(1);
-        match printed.count {
+        count.messages = count.messages.saturating_add(1);
+        match count.messages {
             count if count <= MOST_MESSAGES => Allowed::Yes,
             count if count == MOST_MESSAGES + 1 => Allowed::Last,
             _ => Allowed::No,

@@ -7,6 +7,7 @@ use std::{
     path::PathBuf,
 };
 
+use serde_json::Value;
 use url::Url;
 
 use crate::deno::{Account, ImportMap};
@@ -51,6 +52,11 @@ impl Code {
         self.place.join("deno.lock")
     }
 
+    /// The one that is being made. Somebody may begin with the one before at this very moment.
+    pub(crate) fn coming_lock_file(&self) -> PathBuf {
+        self.place.join("coming.lock")
+    }
+
     /// How its imports are found, which is settled when a process starts: another code's process can
     /// run this one where it is the same. Nothing where none but its own can.
     pub(crate) fn resolution(&self) -> Option<u64> {
@@ -93,12 +99,18 @@ impl Code {
         }
     }
 
+    /// The map that the code is run with. What was deployed names its own files only.
+    pub(crate) fn resolve_imports(&self) -> Result<Value, String> {
+        self.imports()
+            .resolve(self.is_confined.then_some(&*self.root))
+    }
+
     /// Whether an earlier start has made this very code ready.
     pub(crate) fn was_prepared(&self) -> bool {
         let is = |file: PathBuf, expected: &str| {
             fs::read_to_string(file).is_ok_and(|text| text == expected)
         };
-        let map = self.imports().resolve();
+        let map = self.resolve_imports();
         map.is_ok_and(|map| is(self.import_map_file(), &map.to_string()))
             && is(self.prepared_file(), &self.revision)
             && self.deno_dir.is_dir()

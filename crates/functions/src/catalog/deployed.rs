@@ -1,10 +1,10 @@
 //! Functions that were deployed: what is active now, and their sources on this machine's disk.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use plinth_db::DbError;
@@ -51,11 +51,14 @@ impl Deployed {
     }
 }
 
+/// Numbers of versions begin anew when a function is deleted and deployed again; its id does not.
+fn place_of(home: &Path, slug: &str, id: Uuid, version: i32) -> PathBuf {
+    let name = format!("{}-{version}", id.simple());
+    home.join("deployed").join(slug).join(name)
+}
+
 fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Function {
-    let place = home
-        .join("deployed")
-        .join(&deployed.slug)
-        .join(deployed.version.to_string());
+    let place = place_of(home, &deployed.slug, deployed.id, deployed.version);
     let account = Account::of(project);
     let mut code = code(&deployed.source, place, home, account);
     // A version never changes.
@@ -67,6 +70,7 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         variables: Vec::new(),
         is_prepared: tokio::sync::Mutex::new(false),
         numbers: Numbers::of(project, &deployed.slug),
+        printed: Arc::default(),
         needs_own_process: false.into(),
         origin: Origin::Deployed(Arc::new(deployed)),
     }
@@ -136,17 +140,72 @@ pub(crate) async fn unpack(
     placed
 }
 
-/// Removes what was unpacked of versions that nobody is about to ask for: neither this one nor its
-/// neighbours.
-pub(crate) fn clear_others(deployed: &DeployedFunction, code: &Code) {
-    let versions = code
-        .place
-        .parent()
-        .and_then(|folder| fs::read_dir(folder).ok());
-    for entry in versions.into_iter().flatten().flatten() {
-        let version: Option<i32> = entry.file_name().to_string_lossy().parse().ok();
-        if version.is_some_and(|version| version.abs_diff(deployed.version) > 1) {
-            // It is tried again with the next version.
+/// Functions whose sources must stay on the disk: those that are called, and those that workers run
+/// to their end.
+#[derive(Default)]
+pub(crate) struct InUse(Mutex<Vec<Weak<Function>>>);
+
+/// What folders are called from the moment that nobody needs them.
+const SET_ASIDE: &str = "gone-";
+
+impl InUse {
+    fn functions(&self) -> MutexGuard<'_, Vec<Weak<Function>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on its sources stay, as long as the function does.
+    pub(crate) fn add(&self, function: &Arc<Function>) {
+        let mut functions = self.functions();
+        functions.retain(|known| known.strong_count() > 0);
+        functions.push(Arc::downgrade(function));
+    }
+
+    /// Takes sources out of the way that are neither in use nor active, nor next to what is active:
+    /// those are what people go back to. Tells whether there is anything to remove.
+    pub(crate) fn set_others_aside(&self, home: &Path, active: &Deployed) -> bool {
+        // Nobody begins to use any meanwhile.
+        let functions = self.functions();
+        let used = functions.iter().filter_map(Weak::upgrade);
+        let mut wanted: BTreeSet<_> = used.map(|function| function.code.place.clone()).collect();
+        wanted.extend(
+            active
+                .0
+                .values()
+                .flat_map(|function| nearby(home, function)),
+        );
+        let mut is_any = false;
+        for place in places(home).filter(|place| !wanted.contains(place)) {
+            let aside = home.join(format!("{SET_ASIDE}{}", Uuid::new_v4().simple()));
+            is_any |= fs::rename(place, aside).is_ok();
+        }
+        is_any
+    }
+}
+
+/// Where the version and its neighbours are unpacked to.
+fn nearby(home: &Path, function: &Function) -> Vec<PathBuf> {
+    let Origin::Deployed(deployed) = &function.origin else {
+        return Vec::new();
+    };
+    let (slug, version) = (&deployed.slug, deployed.version);
+    let versions = version.saturating_sub(1)..=version.saturating_add(1);
+    versions
+        .map(|version| place_of(home, slug, deployed.id, version))
+        .collect()
+}
+
+/// Everything that was unpacked.
+fn places(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let slugs = entries(home.join("deployed"));
+    slugs.flat_map(move |slug| entries(slug.path()).map(|entry| entry.path()))
+}
+
+/// Removes what was set aside.
+pub(crate) fn remove_set_aside(home: &Path) {
+    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(SET_ASIDE) {
+            // It is tried again the next time.
             _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -13,9 +13,14 @@ use plinth_settings::{Secret, Settings, join_path};
 
 use super::{
     Code, Function, Origin, is_name,
-    scan::{Looks, scan},
+    scan::{Looks, look_of, scan},
 };
 use crate::{deno::Account, numbers::Numbers};
+
+/// What is said of all functions at once, as on the command line.
+const ENV_FILE: &str = "plinth.functions.env_file";
+const IMPORT_MAP: &str = "plinth.functions.import_map";
+const VERIFY_JWT: &str = "plinth.functions.verify_jwt";
 
 /// Functions by name.
 pub(crate) type Functions = Arc<BTreeMap<String, Arc<Function>>>;
@@ -63,7 +68,7 @@ impl FolderFunctions {
         let is_current = |made_from: &Arc<Settings>| Arc::ptr_eq(made_from, &settings);
         if !known.made_from.as_ref().is_some_and(is_current) {
             if known.made_from.is_none() {
-                known.looks = scan(&self.functions_folder());
+                known.looks = self.scan(&settings);
             }
             self.rebuild(&mut known, settings, place);
         }
@@ -72,7 +77,37 @@ impl FolderFunctions {
 
     /// What the folder looks like now, for [`FolderFunctions::take_over`].
     pub(crate) fn look(&self) -> FolderLooks {
-        FolderLooks(scan(&self.functions_folder()))
+        let made_from = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.made_from.clone()
+        };
+        FolderLooks(match made_from {
+            Some(settings) => self.scan(&settings),
+            None => scan(&self.functions_folder()),
+        })
+    }
+
+    /// The functions folder, and what the settings name outside of it.
+    fn scan(&self, settings: &Settings) -> Looks {
+        let functions = self.functions_folder();
+        let mut looks = scan(&functions);
+        let of_all = [ENV_FILE, IMPORT_MAP].map(|key| self.named(settings, key));
+        let of_each = settings.entries("functions").into_iter().flat_map(|slug| {
+            ["entrypoint", "import_map"]
+                .map(|key| self.named(settings, &join_path(["functions", slug, key])))
+        });
+        let named = of_all.into_iter().chain(of_each).flatten();
+        for path in named.filter(|path| !path.starts_with(&functions)) {
+            // A path is nobody's name.
+            looks.insert(path.to_string_lossy().into_owned(), look_of(&path));
+        }
+        looks
+    }
+
+    /// A file that the settings name.
+    fn named(&self, settings: &Settings, key: &str) -> Option<PathBuf> {
+        let path = settings.opt_path(key)?;
+        Some(clean(&self.folder.join(path)))
     }
 
     /// Whether it looked otherwise when it was last taken over.
@@ -90,7 +125,7 @@ impl FolderFunctions {
     }
 
     fn rebuild(&self, known: &mut Known, settings: Arc<Settings>, place: &Place<'_>) {
-        let shared = self.shared_variables();
+        let shared = self.shared_variables(&settings);
         let mut functions = BTreeMap::new();
         let mut revisions = BTreeMap::new();
         for slug in self.slugs(&settings, &known.looks) {
@@ -126,10 +161,19 @@ impl FolderFunctions {
     }
 
     /// The `.env` that all functions share.
-    fn shared_variables(&self) -> Vec<(String, String)> {
-        let path = self.functions_folder().join(".env");
-        let Ok(text) = fs::read_to_string(&path) else {
-            return Vec::new();
+    fn shared_variables(&self, settings: &Settings) -> Vec<(String, String)> {
+        let named = self.named(settings, ENV_FILE);
+        let path = named
+            .clone()
+            .unwrap_or_else(|| self.functions_folder().join(".env"));
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                if named.is_some() {
+                    tracing::warn!("{}: {error}; functions get no variables", path.display());
+                }
+                return Vec::new();
+            }
         };
         match plinth_settings::parse_dotenv(&text) {
             Ok(variables) => variables
@@ -137,8 +181,10 @@ impl FolderFunctions {
                 .filter(|(name, _)| may_be_set(name))
                 .collect(),
             Err(line) => {
+                let path = named.unwrap_or_else(|| "supabase/functions/.env".into());
                 tracing::warn!(
-                    "supabase/functions/.env: line {line} is no assignment; nothing of it is used"
+                    "{}: line {line} is no assignment; nothing of it is used",
+                    path.display()
                 );
                 Vec::new()
             }
@@ -180,10 +226,11 @@ impl Found {
         if !settings.bool(&key("enabled")) {
             return None;
         }
-        let named = |name| Some(folder.folder.join(settings.opt_path(&key(name))?));
+        let named = |name| folder.named(settings, &key(name));
+        let of_all = folder.named(settings, IMPORT_MAP);
         let functions = folder.functions_folder();
         let usual = || functions.join(slug).join("index.ts");
-        let entrypoint = named("entrypoint").map_or_else(usual, |path| clean(&path));
+        let entrypoint = named("entrypoint").unwrap_or_else(usual);
         if !entrypoint.is_file() {
             return None;
         }
@@ -192,8 +239,8 @@ impl Found {
         let variables = settings.secrets(&key("env")).iter();
         let exposed = |(name, value): (&String, &Secret)| (name.clone(), value.expose().to_owned());
         Some(Self {
-            named_imports: named("import_map").map(|path| clean(&path)),
-            verify_jwt: settings.bool(&key("verify_jwt")),
+            named_imports: of_all.or_else(|| named("import_map")),
+            verify_jwt: settings.bool(VERIFY_JWT) && settings.bool(&key("verify_jwt")),
             variables: variables
                 .filter(|(name, _)| may_be_set(name))
                 .map(exposed)
@@ -211,6 +258,9 @@ impl Found {
         (looks.get(""), looks.get(&self.own_folder)).hash(&mut hasher);
         (&self.entrypoint, &self.named_imports, self.verify_jwt).hash(&mut hasher);
         (&self.variables, shared).hash(&mut hasher);
+        // They need not lie in the folder.
+        let named = self.named_imports.as_deref().map(look_of);
+        (look_of(&self.entrypoint), named).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -244,6 +294,7 @@ impl Found {
             variables: shared.iter().cloned().chain(self.variables).collect(),
             is_prepared: tokio::sync::Mutex::new(false),
             numbers: Numbers::of(place.project.reference(), &slug),
+            printed: Arc::default(),
             needs_own_process: false.into(),
             slug,
         }

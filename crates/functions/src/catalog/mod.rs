@@ -11,11 +11,11 @@ use std::sync::{Arc, atomic::AtomicBool};
 use uuid::Uuid;
 
 pub(crate) use code::Code;
-pub(crate) use deployed::{Deployed, clear_others, code as deployed_code, unpack};
+pub(crate) use deployed::{Deployed, InUse, code as deployed_code, remove_set_aside, unpack};
 pub(crate) use environment::{Surroundings, environment};
 pub(crate) use folder::{FolderFunctions, Place};
 
-use crate::numbers::Numbers;
+use crate::{numbers::Numbers, record::Printed};
 
 /// A function that can be called.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ pub(crate) struct Function {
     /// Whether its code has been made ready.
     pub(crate) is_prepared: tokio::sync::Mutex<bool>,
     pub(crate) numbers: Numbers,
+    pub(crate) printed: Arc<Printed>,
     /// Whether it did not come up in a process that was started before anybody knew of it.
     pub(crate) needs_own_process: AtomicBool,
 }

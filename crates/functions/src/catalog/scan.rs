@@ -41,6 +41,13 @@ pub(super) fn scan(folder: &Path) -> Looks {
     looks
 }
 
+/// What a single file looks like.
+pub(super) fn look_of(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    add(path, &mut hasher, &mut 1);
+    hasher.finish()
+}
+
 fn add(path: &Path, hasher: &mut DefaultHasher, left: &mut usize) {
     let Ok(found) = fs::metadata(path) else {
         return;

@@ -80,7 +80,7 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
             "--allow-import",
             "--allow-net",
         ]);
-    resolution(&mut command, code);
+    resolution(&mut command, code, &code.lock_file());
     let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
     let readable = roots.iter().map(PathBuf::as_path).chain([*folder]);
     command
@@ -127,7 +127,7 @@ fn with_network(args: &[&str], program: &Path, code: &Code, denied: &[Network]) 
         .args(["--quiet", "--allow-import"])
         // Else an import could read what the function itself must not.
         .args(networks("--deny-import=", denied));
-    resolution(&mut command, code);
+    resolution(&mut command, code, &code.coming_lock_file());
     command
         .arg(&code.entrypoint)
         // Whoever has a registry of their own has told the system whom to trust.
@@ -169,7 +169,7 @@ fn pass_on(command: &mut Command, names: &[&str]) {
 }
 
 /// How imports are found: the same when they are fetched and when they are used.
-fn resolution(command: &mut Command, code: &Code) {
+fn resolution(command: &mut Command, code: &Code, lock_file: &Path) {
     let imports = code.imports();
     match &imports {
         ImportMap::Config(config) => command.arg("--config").arg(config),
@@ -185,7 +185,7 @@ fn resolution(command: &mut Command, code: &Code) {
         .arg("--import-map")
         .arg(code.import_map_file())
         .arg("--lock")
-        .arg(code.lock_file());
+        .arg(lock_file);
 }
 
 /// Several networks in one argument, if there are any that the runtime knows.

@@ -3,7 +3,10 @@
 //! The one it is run with holds the same names, with paths made absolute, and a few of our own:
 //! modules that have no content at run time, or that the npm registry has as well.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
 
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -34,6 +37,9 @@ const SAME_AS_NPM: [(&str, &str); 4] = [
         "npm:@supabase/supabase-js@2",
     ),
 ];
+
+/// No map is that large; a device without an end is.
+const MOST_BYTES: u64 = 4 << 20;
 
 const EMPTY_MODULE: &str = "data:text/javascript,";
 
@@ -76,12 +82,13 @@ impl ImportMap {
         }
     }
 
-    /// The map that the function is run with. The error says what is wrong with the one it has.
-    pub(crate) fn resolve(&self) -> Result<Value, String> {
+    /// The map that the function is run with, read from files of that folder alone where there is
+    /// one. The error says what is wrong with the map.
+    pub(crate) fn resolve(&self, within: Option<&Path>) -> Result<Value, String> {
         let (mut imports, scopes) = match self {
             Self::Package(_) | Self::None => Default::default(),
-            Self::Map(path) => read_map(path)?,
-            Self::Config(path) => read_config(path)?,
+            Self::Map(path) => read_map(path, within)?,
+            Self::Config(path) => read_config(path, within)?,
         };
         for name in WITHOUT_CONTENT {
             imports.insert(name.to_owned(), EMPTY_MODULE.into());
@@ -95,13 +102,13 @@ impl ImportMap {
 
 type Names = Map<String, Value>;
 
-fn read_config(path: &Path) -> Result<(Names, Names), String> {
-    let config = read(path)?;
+fn read_config(path: &Path, within: Option<&Path>) -> Result<(Names, Names), String> {
+    let config = read(path, within)?;
     if let Some(Value::String(map)) = config.get("importMap")
         && !config.contains_key("imports")
     {
         let folder = path.parent().unwrap_or(path);
-        return read_map(&folder.join(map));
+        return read_map(&folder.join(map), within);
     }
     let (mut imports, scopes) = absolute(&config, path)?;
     // In this file, and only there, a package stands for everything in it.
@@ -123,18 +130,49 @@ fn folder_of(name: &str, target: &Value) -> Option<(String, String)> {
     is_package.then(|| (format!("{name}/"), format!("{scheme}:/{package}/")))
 }
 
-fn read_map(path: &Path) -> Result<(Names, Names), String> {
-    absolute(&read(path)?, path)
+fn read_map(path: &Path, within: Option<&Path>) -> Result<(Names, Names), String> {
+    absolute(&read(path, within)?, path)
 }
 
-fn read(path: &Path) -> Result<Names, String> {
+fn read(path: &Path, within: Option<&Path>) -> Result<Names, String> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    if within.is_some_and(|root| !stays_within(path, root)) {
+        return Err(format!("{name}: not among the function's own files"));
+    }
+    let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
     match jsonc::parse(&text) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(format!("{name}: expected a JSON object")),
         Err(error) => Err(format!("{name}: {error}")),
     }
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    let file = fs::metadata(path)?;
+    if !file.is_file() || file.len() > MOST_BYTES {
+        return Err(io::Error::other("not a file, or too large to be a map"));
+    }
+    fs::read_to_string(path)
+}
+
+/// Whether the path leads to somewhere below the folder, in which there are no links.
+fn stays_within(path: &Path, root: &Path) -> bool {
+    let Ok(below) = path.strip_prefix(root) else {
+        return false;
+    };
+    let mut depth = 0_usize;
+    below.components().all(|component| match component {
+        Component::ParentDir => {
+            let above = depth.checked_sub(1);
+            depth = above.unwrap_or_default();
+            above.is_some()
+        }
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        _ => true,
+    })
 }
 
 /// Names and targets as they are where the map stands.
@@ -170,8 +208,6 @@ fn absolute(members: &Names, path: &Path) -> Result<(Names, Names), String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
@@ -211,7 +247,7 @@ mod tests {
         }"#;
         let path = write(folder.path(), "hello/deno.json", text);
 
-        let map = ImportMap::Config(path).resolve().unwrap();
+        let map = ImportMap::Config(path).resolve(None).unwrap();
 
         let root = Url::from_directory_path(folder.path()).unwrap();
         let imports = &map["imports"];
@@ -231,11 +267,39 @@ mod tests {
     }
 
     #[test]
+    fn a_map_elsewhere_is_not_read_for_somebody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "secret.json", r#"{"imports": {"a": "b"}}"#);
+        let root = folder.path().join("root");
+        write(&root, "shared/map.json", r#"{"imports": {"a": "b"}}"#);
+        let resolve = |map: &str| {
+            let text = json!({ "importMap": map }).to_string();
+            let path = write(&root, "hello/deno.json", &text);
+            ImportMap::Config(path).resolve(Some(&root))
+        };
+
+        let map = resolve("../shared/map.json").unwrap();
+        assert_eq!(map["imports"]["a"], "b");
+        let secret = folder.path().join("secret.json");
+        for elsewhere in [
+            "../../secret.json",
+            "../shared/../../secret.json",
+            "/dev/zero",
+            secret.to_str().unwrap(),
+        ] {
+            let error = resolve(elsewhere).unwrap_err();
+            assert!(error.contains("not among the function's own"), "{error}");
+        }
+        let device = ImportMap::Map("/dev/zero".into()).resolve(None);
+        assert!(device.unwrap_err().contains("not a file"));
+    }
+
+    #[test]
     fn a_map_that_cannot_be_read_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = write(folder.path(), "import_map.json", "{ \"imports\": ");
 
-        let error = ImportMap::Map(path).resolve().unwrap_err();
+        let error = ImportMap::Map(path).resolve(None).unwrap_err();
 
         assert!(error.contains("import_map.json: EOF"), "{error}");
     }

@@ -5,6 +5,7 @@ mod command;
 mod graph;
 mod import_map;
 mod jsonc;
+mod npmrc;
 mod prepare;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 pub(crate) use account::Account;
 pub(crate) use command::{HIDDEN_VARIABLES, Run, run};
 pub(crate) use import_map::ImportMap;
-pub(crate) use prepare::prepare;
+pub(crate) use prepare::{Unready, prepare};
 
 /// The runtime, if it is installed.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use std::{
     pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -9,29 +10,44 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::time::Sleep;
 
 use super::invocation::Invocation;
 use crate::{
     config::Limits,
-    worker::{Line, Seat},
+    worker::{Answering, Line, Seat},
 };
 
 /// Holds the worker's place as long as the answer lasts. Dropped early, it ends the worker's request,
 /// too.
 pub(super) struct AnswerBody {
     inner: Incoming,
-    held: Option<(Line, Seat)>,
-    invocation: Option<Invocation>,
-    idle: Duration,
-    until: Instant,
-    /// Until when the next piece must have come.
-    due: Instant,
-    /// Set once something had to be waited for; most answers come in one piece.
-    alarm: Option<Pin<Box<Sleep>>>,
+    passage: Arc<Passage>,
 }
 
-/// The worker was silent for too long, or the request has lasted too long.
+/// How far the answer is. The worker's monitor looks at it, too: a client that does not read on does
+/// not ask for the next piece, and so cannot be told here that the time is over.
+struct Passage(Mutex<Progress>);
+
+enum Progress {
+    Going(Box<Held>),
+    /// The time was over.
+    BrokenOff,
+    Through,
+}
+
+/// What an answer holds while it lasts.
+struct Held {
+    line: Line,
+    seat: Seat,
+    /// Written down when the answer has ended.
+    _invocation: Option<Invocation>,
+    idle: Duration,
+    until: Instant,
+    /// Until when the next piece must have come and gone.
+    due: Instant,
+}
+
+/// The worker or the client was silent for too long, or the request has lasted too long.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer of the function did not go on in time")]
 struct Late;
@@ -48,58 +64,80 @@ impl AnswerBody {
         began: Instant,
     ) -> Self {
         let until = began + limits.wall_clock;
-        let mut body = Self {
-            held: Some((line, seat)),
-            invocation,
+        let held = Held {
+            line,
+            seat,
+            _invocation: invocation,
             idle: limits.request_idle,
             until,
             due: until.min(Instant::now() + limits.request_idle),
-            alarm: None,
-            inner,
         };
-        if body.inner.is_end_stream() {
-            body.finish();
-        }
-        body
+        let passage = match inner.is_end_stream() {
+            true => {
+                held.finish();
+                Arc::new(Passage(Mutex::new(Progress::Through)))
+            }
+            false => Passage::begin(held),
+        };
+        Self { inner, passage }
+    }
+}
+
+impl Passage {
+    fn begin(held: Held) -> Arc<Self> {
+        let worker = held.seat.worker().clone();
+        let passage = Arc::new(Self(Mutex::new(Progress::Going(Box::new(held)))));
+        let watched: Weak<Self> = Arc::downgrade(&passage);
+        worker.watch(watched);
+        passage
     }
 
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Answering for Passage {
+    fn look_at_time(&self, now: Instant) {
+        let mut progress = self.progress();
+        if matches!(&*progress, Progress::Going(held) if now >= held.due) {
+            *progress = Progress::BrokenOff;
+        }
+    }
+}
+
+impl Held {
     /// The next piece, brought by the connection if it must be.
     fn next_frame(
         &mut self,
+        inner: &mut Incoming,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         // Asking is what tells the connection that it may read on.
-        let frame = Pin::new(&mut self.inner).poll_frame(context);
-        match &mut self.held {
-            Some((line, _)) if frame.is_pending() => {
-                line.drive(context);
-                Pin::new(&mut self.inner).poll_frame(context)
-            }
-            _ => frame,
+        let frame = Pin::new(&mut *inner).poll_frame(context);
+        if frame.is_pending() {
+            self.line.drive(context);
+            return Pin::new(inner).poll_frame(context);
         }
+        frame
     }
 
-    /// Whether nothing came in time.
-    fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let due = self.due.into();
-        let new = || Box::pin(tokio::time::sleep_until(due));
-        let alarm = self.alarm.get_or_insert_with(new);
-        if alarm.deadline() != due {
-            alarm.as_mut().reset(due);
-        }
-        alarm.as_mut().poll(context)
+    /// The worker may have the next request.
+    fn finish(self) {
+        self.seat.give_back(self.line);
     }
+}
 
-    fn break_off(&mut self) -> BoxError {
-        self.held = None;
-        Late.into()
-    }
-
+impl Progress {
     fn finish(&mut self) {
-        if let Some((line, seat)) = self.held.take() {
-            seat.give_back(line);
+        if let Self::Going(held) = std::mem::replace(self, Self::Through) {
+            held.finish();
         }
-        self.invocation = None;
+    }
+
+    fn break_off(&mut self, error: impl Into<BoxError>) -> BoxError {
+        *self = Self::BrokenOff;
+        error.into()
     }
 }
 
@@ -111,29 +149,32 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match self.next_frame(context) {
+        let Self { inner, passage } = &mut *self;
+        let mut progress = passage.progress();
+        let held = match &mut *progress {
+            Progress::Going(held) => held,
+            Progress::BrokenOff => return Poll::Ready(Some(Err(Late.into()))),
+            Progress::Through => return Poll::Ready(None),
+        };
+        // Where the connection is dropped for the time, this is what is woken.
+        match held.next_frame(inner, context) {
             Poll::Ready(Some(Ok(frame))) => {
                 let now = Instant::now();
-                if now >= self.until {
-                    return Poll::Ready(Some(Err(self.break_off())));
+                if now >= held.until {
+                    return Poll::Ready(Some(Err(progress.break_off(Late))));
                 }
-                self.due = self.until.min(now + self.idle);
-                if self.inner.is_end_stream() {
-                    self.finish();
+                held.due = held.until.min(now + held.idle);
+                if inner.is_end_stream() {
+                    progress.finish();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(None) => {
-                self.finish();
+                progress.finish();
                 Poll::Ready(None)
             }
-            Poll::Ready(Some(Err(error))) => {
-                self.held = None;
-                Poll::Ready(Some(Err(error.into())))
-            }
-            Poll::Pending => self
-                .poll_late(context)
-                .map(|()| Some(Err(self.break_off()))),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(progress.break_off(error)))),
+            Poll::Pending => Poll::Pending,
         }
     }
 

@@ -4,14 +4,16 @@ use axum::{body::Body, extract::Request};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Uri, Version,
     header::{
-        CONNECTION, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING,
-        UPGRADE,
+        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
     },
 };
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const APIKEY: HeaderName = HeaderName::from_static("apikey");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Set by nobody but us, and by us nowhere yet.
 const OWN_KEY: HeaderName = HeaderName::from_static("sb-api-key");
 
@@ -50,6 +52,12 @@ pub(super) fn outgoing(request: Request, is_upgrade: bool) -> http::Request<Body
     out
 }
 
+/// Not for a client to take away by calling it its connection's.
+fn is_vouched_for(name: &HeaderName) -> bool {
+    let own = [HOST, AUTHORIZATION, CONTENT_LENGTH, APIKEY, REQUEST_ID];
+    name.as_str().starts_with("x-forwarded-") || own.contains(name)
+}
+
 /// Removes what one connection says to its other end. What a body says at its end goes with it, and so
 /// does the header that announces it.
 pub(super) fn drop_hops(headers: &mut HeaderMap) {
@@ -59,6 +67,7 @@ pub(super) fn drop_hops(headers: &mut HeaderMap) {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
+        .filter(|name| !is_vouched_for(name))
         .collect();
     let always = [
         CONNECTION,
@@ -92,7 +101,10 @@ mod tests {
         let request = request(
             "https://api.example/tasks/7?x=%2F",
             &[
-                ("connection", "close, x-hop"),
+                (
+                    "connection",
+                    "close, x-hop, apikey, Authorization, X-Forwarded-Host, host",
+                ),
                 ("x-hop", "1"),
                 ("transfer-encoding", "chunked"),
                 ("sb-api-key", "forged"),

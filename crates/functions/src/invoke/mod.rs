@@ -13,7 +13,7 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
-use http::{Method, header::CONTENT_LENGTH};
+use http::{HeaderMap, Method, header::CONTENT_LENGTH};
 use hyper::body::Incoming;
 use plinth_project::{BodyLimit, Project};
 
@@ -23,7 +23,7 @@ use crate::{
     config::{FunctionsConfig, Limits},
     error::FunctionError,
     pool::Starter,
-    service::FunctionsService,
+    service::{Found, FunctionsService},
     verify::verify,
     worker::{Ending, Line, Reason, Seat, Unsent},
 };
@@ -42,17 +42,17 @@ pub(crate) async fn invoke(
 ) -> Response {
     let slug = slug_of(request.uri().path()).to_owned();
     let config = project.config::<FunctionsConfig>();
-    let function = match find(&service, &project, &config, request.method(), &slug).await {
-        Ok(function) => function,
+    let found = match find(&service, &project, &config, request.method(), &slug).await {
+        Ok(found) => found,
         Err(error) => return error.into_response(),
     };
-    let invocation = Invocation::begin(&project, &function, &config.region, &request);
+    let invocation = Invocation::begin(&project, &found.function, &config.region, &request);
     let mut invocation = Some(invocation);
     let call = Call {
         service,
         project,
         config,
-        function,
+        found,
     };
     match call.serve(request, &mut invocation).await {
         Ok(response) => response,
@@ -77,12 +77,12 @@ async fn find(
     config: &FunctionsConfig,
     method: &Method,
     slug: &str,
-) -> Result<Arc<Function>, FunctionError> {
+) -> Result<Found, FunctionError> {
     if !config.is_enabled || !catalog::is_name(slug) {
         return Err(FunctionError::NotFound);
     }
-    let function = service.find(project, slug).await?;
-    let function = function.ok_or(FunctionError::NotFound)?;
+    let found = service.find(project, slug).await?;
+    let found = found.ok_or(FunctionError::NotFound)?;
     let methods = [
         Method::GET,
         Method::HEAD,
@@ -93,7 +93,7 @@ async fn find(
         Method::OPTIONS,
     ];
     match methods.contains(method) {
-        true => Ok(function),
+        true => Ok(found),
         false => Err(FunctionError::MethodNotAllowed),
     }
 }
@@ -103,7 +103,7 @@ struct Call {
     service: FunctionsService,
     project: Project,
     config: Arc<FunctionsConfig>,
-    function: Arc<Function>,
+    found: Found,
 }
 
 /// A call's times.
@@ -119,30 +119,38 @@ impl Call {
         mut request: Request,
         invocation: &mut Option<Invocation>,
     ) -> Result<Response, FunctionError> {
-        if self.function.verify_jwt && request.method() != Method::OPTIONS {
-            let verified = verify(&self.project, request.headers(), unix_now());
-            verified.map_err(|refusal| FunctionError::Refused {
-                refusal,
-                is_marked: self.config.marks_refusals,
-            })?;
-        }
+        self.verify(&self.found.function, request.method(), request.headers())?;
         let body = self.limit_body(&request)?;
-        let generation = self
-            .service
-            .generation(&self.project, self.function.clone())
-            .await?;
-        let pool = self.service.pool(&self.project, &generation);
+        let mut found = self.found.clone();
         let starter = Starter {
             service: self.service.clone(),
             project: self.project.clone(),
         };
         let client = tunnel::client_side(&mut request);
         let mut request = message::outgoing(request, client.is_some());
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                // It went for somebody newer, perhaps.
+                let slug = &self.found.function.slug;
+                let again = self.service.find(&self.project, slug).await?;
+                found = again.ok_or(FunctionError::NotFound)?;
+                self.verify(&found.function, request.method(), request.headers())?;
+            }
+            let generation = self.service.generation(&self.project, &found).await?;
+            if self.service.is_outdated(&found) && attempt + 1 < ATTEMPTS {
+                // It may be there no more.
+                continue;
+            }
+            let pool = self.service.pool(&self.project, &generation);
             let asked = Instant::now();
             let admitted = pool.admit(&starter, &generation).await;
-            self.function.numbers.waited(asked.elapsed());
+            found.function.numbers.waited(asked.elapsed());
             let seat = admitted?;
+            let serves = &seat.worker().function;
+            if !Arc::ptr_eq(serves, &found.function) {
+                // The version before, or one that came meanwhile: what it relies on holds for it.
+                self.verify(serves, request.method(), request.headers())?;
+            }
             // The wait for a worker is not the function's time.
             let times = Times {
                 limits: &self.config.limits,
@@ -166,13 +174,28 @@ impl Call {
                 // Not a byte was sent: the worker has gone, or is about to.
                 Err(Failed::Unsent(unsent)) => {
                     request = *unsent;
-                    seat.worker()
-                        .retire(Reason::Termination, times.limits.grace);
+                    seat.worker().retire(Reason::Termination);
                 }
                 Err(Failed::For(error)) => return Err(error),
             }
         }
         Err(FunctionError::Unreachable)
+    }
+
+    /// Refuses whoever shows no good token, where the function wants one.
+    fn verify(
+        &self,
+        function: &Function,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<(), FunctionError> {
+        if !function.verify_jwt || method == Method::OPTIONS {
+            return Ok(());
+        }
+        verify(&self.project, headers, unix_now()).map_err(|refusal| FunctionError::Refused {
+            refusal,
+            is_marked: self.config.marks_refusals,
+        })
     }
 
     /// Refuses what says that it is too large; the rest is counted on its way.
@@ -205,6 +228,11 @@ impl Call {
                 sent = &mut sending => return match sent {
                     Ok(sent) => Ok(sent),
                     Err(Unsent::Whole(request)) => Err(Failed::Unsent(request)),
+                    Err(Unsent::NoWay(cause)) => {
+                        let slug = &self.found.function.slug;
+                        tracing::warn!("there is no way to a worker of {slug}: {cause}");
+                        Err(Failed::For(FunctionError::Unreachable))
+                    }
                     Err(Unsent::Broken(cause)) => Err(Failed::For(self.why(seat, times, &cause).await)),
                 },
                 () = tokio::time::sleep_until(deadline.into()) => {
@@ -228,7 +256,7 @@ impl Call {
             Ok(Ending::Limit(_)) => FunctionError::ResourceLimit,
             Ok(Ending::Crashed { .. } | Ending::Left) => FunctionError::WorkerDied,
             Err(_) => {
-                let slug = &self.function.slug;
+                let slug = &self.found.function.slug;
                 tracing::warn!("the connection to a worker of {slug} broke: {cause}");
                 FunctionError::Unreachable
             }
@@ -255,8 +283,8 @@ impl Times<'_> {
     /// Time is up, for whichever reason comes first.
     fn give_up(&self, seat: &Seat) -> FunctionError {
         if self.began.elapsed() >= self.limits.wall_clock {
-            // Whatever it is busy with may never end.
-            seat.worker().retire(Reason::WallClock, self.limits.grace);
+            // Whatever it is busy with may never end. Others are not to blame for it.
+            seat.worker().retire(Reason::WallClock);
             return FunctionError::ResourceLimit;
         }
         FunctionError::IdleTimeout {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use plinth_log::Level;
-use plinth_project::{BadSource, FunctionSurroundings};
+use plinth_project::FunctionSurroundings;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use url::Url;
 
@@ -15,13 +15,17 @@ use super::{FunctionsService, spares::Mold};
 use crate::{
     catalog::{Function, environment},
     config::Policy,
-    deno::NOT_INSTALLED,
+    deno::{NOT_INSTALLED, Unready},
     error::FunctionError,
     network::{self, Network},
     pool::{Generation, Starter},
     record::Journal,
-    worker::{self, Birth, Launch, Process, Reason, Worker},
+    worker::{self, Birth, BootFailure, Launch, Process, Reason, Worker},
 };
+
+/// How often somebody who needs a place looks for a worker that does nothing.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const GOING_TAKES: Duration = Duration::from_secs(1);
 
 impl FunctionsService {
     /// A share of what all workers together may be; somebody idle goes for it.
@@ -34,18 +38,36 @@ impl FunctionsService {
         if let Ok(permit) = permits.clone().try_acquire_owned() {
             return Ok(permit);
         }
+        let deadline = tokio::time::Instant::now() + patience;
+        let mut acquired = std::pin::pin!(permits.acquire_owned());
+        let mut sent_away: Option<Instant> = None;
+        loop {
+            // Whoever was sent away may have got work at that very moment, and stay.
+            if sent_away.is_none_or(|at| at.elapsed() >= GOING_TAKES) {
+                self.0.spares.give_up_one();
+                sent_away = self.send_idlest_away().then(Instant::now);
+            }
+            tokio::select! {
+                permit = &mut acquired => return permit.map_err(|_| FunctionError::NoCapacity),
+                () = tokio::time::sleep_until(deadline) => return Err(FunctionError::NoCapacity),
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    /// Ends the worker that has done nothing for longest, if there is one. Those who were to stay
+    /// go last.
+    fn send_idlest_away(&self) -> bool {
         let idle = self
             .pools()
             .values()
-            .filter_map(|pool| pool.longest_idle())
-            .max_by_key(|(time, _)| *time);
-        if let Some((_, worker)) = idle {
-            worker.retire(Reason::EarlyDrop, patience);
-        }
-        match tokio::time::timeout(patience, permits.acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(FunctionError::NoCapacity),
-        }
+            .flat_map(|pool| pool.idle())
+            .max_by_key(|(time, worker)| (!worker.is_resident(), *time));
+        let Some((_, worker)) = idle else {
+            return false;
+        };
+        worker.retire(Reason::EarlyDrop);
+        true
     }
 }
 
@@ -75,10 +97,12 @@ impl Starter {
             function,
             surroundings,
             config,
+            ..
         } = generation;
-        let boot_error = |told| self.boot_error(function, told);
+        let boot_error = |told| self.boot_error(function, told, false);
+        let passing = |told| self.boot_error(function, told, true);
         let journal = Arc::new(Journal::new(project, function, &config.region));
-        if let Err(BadSource(told)) = service.make_ready(project, function).await {
+        if let Err(Unready { told, is_passing }) = service.make_ready(project, function).await {
             let message = format!("The function did not start: {told}");
             journal.event(
                 "BootFailure",
@@ -87,16 +111,28 @@ impl Starter {
                 "",
                 &[("msg", told.clone().into())],
             );
-            return Err(boot_error(told));
+            return Err(match is_passing {
+                true => passing(told),
+                false => boot_error(told),
+            });
         }
         let Some(program) = service.0.parts.deno.program() else {
             return Err(boot_error(NOT_INSTALLED.to_owned()));
         };
         let ground = service.ground();
-        let ground = ground.map_err(|error| boot_error(format!("no room for workers: {error}")))?;
+        let ground = ground.map_err(|error| passing(format!("no room for workers: {error}")))?;
         let mut reachable = config.reachable.clone();
-        reachable.extend(own_addresses(&surroundings.told).await);
-        let mut denied = network::denied(&reachable);
+        let own = own_addresses(&surroundings.told).await;
+        let needs_ipv6 = |addresses: &Vec<Network>| addresses.iter().all(Network::is_ipv6);
+        let speaks_ipv6 = config.speaks_ipv6() || own.iter().any(needs_ipv6);
+        if speaks_ipv6 && !config.speaks_ipv6() {
+            tracing::warn!(
+                "Plinth or its database has addresses of IPv6 alone, so functions speak IPv6: its \
+                 private ranges and refused ports are within their reach"
+            );
+        }
+        reachable.extend(own.into_iter().flatten());
+        let mut denied = network::denied(&reachable, speaks_ipv6);
         denied.extend(network::ports_everywhere(&config.refused_ports));
         let boot = Boot {
             starter: self,
@@ -122,10 +158,11 @@ impl Starter {
     }
 
     /// Whoever develops the function is told why.
-    fn boot_error(&self, function: &Function, told: String) -> FunctionError {
+    fn boot_error(&self, function: &Function, told: String, is_passing: bool) -> FunctionError {
         let is_developing = self.service.0.parts.is_developing && function.is_in_folder();
         FunctionError::Boot {
             told: is_developing.then_some(told),
+            is_passing,
         }
     }
 }
@@ -170,7 +207,7 @@ impl Boot<'_> {
                 function.needs_own_process.store(true, Ordering::Relaxed);
                 None
             }
-            started => Some(started.map_err(|failure| self.error(failure.told))),
+            started => Some(started.map_err(|failure| self.failed(failure))),
         }
     }
 
@@ -179,13 +216,18 @@ impl Boot<'_> {
         let permit = self.starter.service.permit(patience).await?;
         let began = Instant::now();
         let process = Process::start(&self.birth, None).await;
-        let process = process.map_err(|told| self.error(told))?;
+        let process = process.map_err(|told| self.error(told, true))?;
         let started = worker::start(self.launch(process, permit, began)).await;
-        started.map_err(|failure| self.error(failure.told))
+        started.map_err(|failure| self.failed(failure))
     }
 
-    fn error(&self, told: String) -> FunctionError {
-        self.starter.boot_error(&self.generation.function, told)
+    fn error(&self, told: String, is_passing: bool) -> FunctionError {
+        let function = &self.generation.function;
+        self.starter.boot_error(function, told, is_passing)
+    }
+
+    fn failed(&self, failure: BootFailure) -> FunctionError {
+        self.error(failure.told, failure.is_late)
     }
 
     fn launch(&self, process: Process, permit: OwnedSemaphorePermit, began: Instant) -> Launch {
@@ -194,6 +236,7 @@ impl Boot<'_> {
             function,
             surroundings,
             config,
+            ..
         } = self.generation;
         Launch {
             variables: environment(project, function, surroundings, config, &process.id),
@@ -203,6 +246,8 @@ impl Boot<'_> {
             freed: self.freed.clone(),
             tasks: service.0.tasks.clone(),
             journal: self.journal.clone(),
+            project: project.clone(),
+            end: service.0.end.clone(),
             process,
             began,
             permit,
@@ -211,27 +256,26 @@ impl Boot<'_> {
 }
 
 /// Plinth itself and its database, as far as they are addresses or names of some.
-async fn own_addresses(told: &FunctionSurroundings) -> Vec<Network> {
-    let mut networks = Vec::new();
+async fn own_addresses(told: &FunctionSurroundings) -> Vec<Vec<Network>> {
+    let mut places = Vec::new();
     for text in [told.api_url.as_str(), told.database_url.expose()] {
         let Ok(url) = Url::parse(text) else {
             continue;
         };
-        match url.host() {
-            Some(url::Host::Ipv4(address)) => networks.push(IpAddr::from(address).into()),
-            Some(url::Host::Ipv6(address)) => networks.push(IpAddr::from(address).into()),
+        let addresses = match url.host() {
+            Some(url::Host::Ipv4(address)) => vec![IpAddr::from(address).into()],
+            Some(url::Host::Ipv6(address)) => vec![IpAddr::from(address).into()],
             Some(url::Host::Domain(name)) => {
                 // The scheme of databases is none that the library knows hosts of.
                 let found = tokio::net::lookup_host((name.trim_matches(['[', ']']), 0)).await;
-                networks.extend(
-                    found
-                        .into_iter()
-                        .flatten()
-                        .map(|address| Network::from(address.ip())),
-                );
+                let found = found.into_iter().flatten();
+                found.map(|address| Network::from(address.ip())).collect()
             }
-            None => {}
+            None => Vec::new(),
+        };
+        if !addresses.is_empty() {
+            places.push(addresses);
         }
     }
-    networks
+    places
 }

@@ -4,23 +4,26 @@ use std::{
     fs, io,
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, chown},
     path::{Path, PathBuf},
-    sync::PoisonError,
+    sync::{Arc, PoisonError, Weak},
+    time::Duration,
 };
 
 use plinth_project::{BadSource, Project, ProjectRef};
 use uuid::Uuid;
 
-use super::FunctionsService;
+use super::{FunctionsService, runner::TRIAL};
 use crate::{
     catalog::{self, Code, Function, Origin},
     config::FunctionsConfig,
-    deno::{self, NOT_INSTALLED},
+    deno::{self, NOT_INSTALLED, Unready},
     network::{self, Network},
     worker::BOOTSTRAP,
 };
 
 /// A socket's path fits into 107 bytes; a worker adds this much.
 const LONGEST_RUN_DIR: usize = 107 - "/0123456789ab/s.sock".len();
+
+const LONGEST_TRIAL: Duration = Duration::from_secs(600);
 
 /// What all workers stand on.
 pub(super) struct Ground {
@@ -56,32 +59,72 @@ impl FunctionsService {
     pub(crate) async fn make_ready(
         &self,
         project: &Project,
-        function: &Function,
-    ) -> Result<(), BadSource> {
+        function: &Arc<Function>,
+    ) -> Result<(), Unready> {
         let reference = project.reference();
         let Some(program) = self.0.parts.deno.program() else {
-            return Err(BadSource(NOT_INSTALLED.to_owned()));
+            return Err(BadSource(NOT_INSTALLED.to_owned()).into());
         };
         let mut is_prepared = function.is_prepared.lock().await;
         if *is_prepared {
             return Ok(());
         }
         let code = &function.code;
+        // Another version may be made ready in the same folder.
+        let turn = self.turn_at(&code.place);
+        let _turn = turn.lock().await;
+        if !function.is_in_folder() {
+            self.0.in_use.add(function);
+        }
         self.make_folders(reference, code)
-            .map_err(|error| BadSource(format!("no room for the function: {error}")))?;
+            .map_err(|error| Unready::passing(format!("no room for the function: {error}")))?;
         if let (Origin::Deployed(deployed), Some(shelf)) = (&function.origin, self.0.shelf.get()) {
             let unpacked = catalog::unpack(&**shelf, reference, deployed, code).await;
-            unpacked
-                .map_err(|error| BadSource(format!("its sources cannot be unpacked: {error}")))?;
+            unpacked.map_err(|error| {
+                Unready::passing(format!("its sources cannot be unpacked: {error}"))
+            })?;
         }
         if !code.was_prepared() {
-            deno::prepare(program, code, &unreachable(project)).await?;
-        }
-        if let Origin::Deployed(deployed) = &function.origin {
-            catalog::clear_others(deployed, code);
+            let prepared = deno::prepare(program, code, &unreachable(project)).await;
+            prepared.map_err(|unready| Unready {
+                // Its deployment has shown that it can be made ready.
+                is_passing: unready.is_passing || !function.is_in_folder(),
+                ..unready
+            })?;
         }
         *is_prepared = true;
         Ok(())
+    }
+
+    /// Held by whoever makes code ready in that folder.
+    fn turn_at(&self, place: &Path) -> Arc<tokio::sync::Mutex<()>> {
+        let turns = &self.0.turns;
+        let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        let turn = turns.get(place).and_then(Weak::upgrade);
+        let turn = turn.unwrap_or_default();
+        turns.insert(place.to_owned(), Arc::downgrade(&turn));
+        turn
+    }
+
+    /// Clears sources of deployed functions away that nobody uses or is about to ask for.
+    pub(crate) fn clear_unused(&self, project: &ProjectRef) {
+        let active = {
+            let projects = self.projects();
+            projects
+                .get(project)
+                .and_then(|known| known.deployed.clone())
+        };
+        // Whoever reads them next clears up, too.
+        let Some(active) = active else {
+            return;
+        };
+        let home = self.project_home(project);
+        if self.0.in_use.set_others_aside(&home, &active) {
+            self.0
+                .tasks
+                .spawn_blocking(move || catalog::remove_set_aside(&home));
+        }
     }
 
     pub(super) fn make_folders(&self, project: &ProjectRef, code: &Code) -> io::Result<()> {
@@ -106,7 +149,8 @@ impl FunctionsService {
 
 /// Where nothing is imported from.
 pub(super) fn unreachable(project: &Project) -> Vec<Network> {
-    network::denied(&project.config::<FunctionsConfig>().reachable)
+    let config = project.config::<FunctionsConfig>();
+    network::denied(&config.reachable, config.speaks_ipv6())
 }
 
 /// A folder that strangers may pass, and not list.
@@ -121,13 +165,31 @@ fn make_passable(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o711))
 }
 
-/// A server that was killed leaves the folders of its workers behind; there is one server at a time.
+/// A server that was killed leaves the folders of its workers behind, and of sources that it tried;
+/// there is one server at a time.
 fn clear_left_behind(home: &Path) {
-    for entry in fs::read_dir(home).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with("run-") {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let begins_with = |entry: &fs::DirEntry, name| {
+        let file_name = entry.file_name();
+        file_name.to_string_lossy().starts_with(name)
+    };
+    for entry in entries(home) {
+        if begins_with(&entry, "run-") {
             _ = fs::remove_dir_all(entry.path());
+            continue;
+        }
+        let trials = entries(&entry.path()).filter(|trial| begins_with(trial, TRIAL));
+        for trial in trials.filter(is_old) {
+            _ = fs::remove_dir_all(trial.path());
         }
     }
+}
+
+/// Whether nobody can be trying it any more.
+fn is_old(trial: &fs::DirEntry) -> bool {
+    let age = trial.metadata().and_then(|folder| folder.modified());
+    let age = age.ok().and_then(|changed| changed.elapsed().ok());
+    age.is_some_and(|age| age >= LONGEST_TRIAL)
 }
 
 /// Where workers have their sockets: beside the code, unless that path is too long.

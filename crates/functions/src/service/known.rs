@@ -1,7 +1,10 @@
 //! What is known of a project: its functions, and what they are told. Until somebody says that it
 //! changed, nobody is asked twice.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use plinth_project::{Project, ProjectKeys, ProjectKind, ProjectRef};
 
@@ -25,9 +28,27 @@ pub(super) struct Known {
     pub(super) project: Option<Project>,
 }
 
+/// A function as it was at some time.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub(crate) function: Arc<Function>,
+    /// How many changes there had been before anybody looked.
+    time: u64,
+}
+
 impl FunctionsService {
     /// The function of that name, if the project has one.
     pub(crate) async fn find(
+        &self,
+        project: &Project,
+        slug: &str,
+    ) -> Result<Option<Found>, FunctionError> {
+        let time = self.changes();
+        let function = self.look_for(project, slug).await?;
+        Ok(function.map(|function| Found { function, time }))
+    }
+
+    async fn look_for(
         &self,
         project: &Project,
         slug: &str,
@@ -73,41 +94,73 @@ impl FunctionsService {
             return Ok(Deployed::default());
         };
         let reference = project.reference();
-        let before = {
-            let mut projects = self.projects();
-            let known = projects.entry(reference.clone()).or_default();
-            if let Some(deployed) = &known.deployed {
-                return Ok(deployed.clone());
-            }
-            known.deployed_before.clone()
-        };
         let home = self.project_home(reference);
-        let deployed = match Deployed::load(&**shelf, reference, &home, &before).await {
-            Ok(deployed) => deployed,
-            Err(error) => {
-                tracing::error!("functions of {reference} cannot be listed: {error}");
-                // What runs needs no database to go on.
-                return match before.0.is_empty() {
-                    true => Err(FunctionError::Unreadable),
-                    false => Ok(before),
-                };
+        loop {
+            let changes = self.changes();
+            let before = {
+                let mut projects = self.projects();
+                let known = projects.entry(reference.clone()).or_default();
+                if let Some(deployed) = &known.deployed {
+                    return Ok(deployed.clone());
+                }
+                known.deployed_before.clone()
+            };
+            let deployed = match Deployed::load(&**shelf, reference, &home, &before).await {
+                Ok(deployed) => deployed,
+                Err(error) => {
+                    tracing::error!("functions of {reference} cannot be listed: {error}");
+                    // What runs needs no database to go on.
+                    return match before.0.is_empty() {
+                        true => Err(FunctionError::Unreadable),
+                        false => Ok(before),
+                    };
+                }
+            };
+            let is_kept = self.keep(reference, changes, |known| {
+                known.deployed = Some(deployed.clone());
+                known.deployed_before = deployed.clone();
+            });
+            if is_kept {
+                self.clear_unused(reference);
+                return Ok(deployed);
             }
-        };
+        }
+    }
+
+    fn changes(&self) -> u64 {
+        self.0.changes.load(Ordering::SeqCst)
+    }
+
+    /// Whether something may have changed since it was found.
+    pub(crate) fn is_outdated(&self, found: &Found) -> bool {
+        found.time != self.changes()
+    }
+
+    /// What is read from now on is newer than everything before.
+    pub(super) fn note_change(&self) {
+        self.0.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Remembers what was read, unless something has changed since there were that many changes: what
+    /// was read later may be known already.
+    fn keep(&self, project: &ProjectRef, changes: u64, note: impl FnOnce(&mut Known)) -> bool {
         let mut projects = self.projects();
-        let known = projects.entry(reference.clone()).or_default();
-        known.deployed = Some(deployed.clone());
-        known.deployed_before = deployed.clone();
-        Ok(deployed)
+        let is_current = self.changes() == changes;
+        if is_current {
+            note(projects.entry(project.clone()).or_default());
+        }
+        is_current
     }
 
     /// What workers of the function are to be made from now.
     pub(crate) async fn generation(
         &self,
         project: &Project,
-        function: Arc<Function>,
+        found: &Found,
     ) -> Result<Generation, FunctionError> {
         Ok(Generation {
-            function,
+            function: found.function.clone(),
+            time: found.time,
             surroundings: self.surroundings(project).await?,
             config: project.config::<FunctionsConfig>(),
         })
@@ -115,35 +168,41 @@ impl FunctionsService {
 
     async fn surroundings(&self, project: &Project) -> Result<Arc<Surroundings>, FunctionError> {
         let reference = project.reference();
-        let keys = project.keys();
-        let before = {
-            let mut projects = self.projects();
-            let known = projects.entry(reference.clone()).or_default();
-            match &known.surroundings {
-                Some((Some(made_with), surroundings)) if Arc::ptr_eq(made_with, &keys) => {
-                    return Ok(surroundings.clone());
+        loop {
+            let changes = self.changes();
+            let keys = project.keys();
+            let before = {
+                let mut projects = self.projects();
+                let known = projects.entry(reference.clone()).or_default();
+                match &known.surroundings {
+                    Some((Some(made_with), surroundings)) if Arc::ptr_eq(made_with, &keys) => {
+                        return Ok(surroundings.clone());
+                    }
+                    before => before
+                        .as_ref()
+                        .map(|(_, surroundings)| surroundings.clone()),
                 }
-                before => before
-                    .as_ref()
-                    .map(|(_, surroundings)| surroundings.clone()),
+            };
+            let surroundings = match (self.read_surroundings(project).await, before) {
+                // Equal ones stay the same, so that nobody is replaced for nothing.
+                (Ok(now), Some(before)) if now == *before => before,
+                (Ok(now), _) => Arc::new(now),
+                (Err(error), before) => {
+                    tracing::error!(
+                        "what functions of {reference} are told cannot be read: {error}"
+                    );
+                    // What runs needs no database to go on.
+                    return before.ok_or(FunctionError::Unreadable);
+                }
+            };
+            let is_kept = self.keep(reference, changes, |known| {
+                known.surroundings = Some((Some(keys), surroundings.clone()));
+            });
+            if is_kept {
+                self.leave_with(project);
+                return Ok(surroundings);
             }
-        };
-        let surroundings = match (self.read_surroundings(project).await, before) {
-            // Equal ones stay the same, so that nobody is replaced for nothing.
-            (Ok(now), Some(before)) if now == *before => before,
-            (Ok(now), _) => Arc::new(now),
-            (Err(error), before) => {
-                tracing::error!("what functions of {reference} are told cannot be read: {error}");
-                // What runs needs no database to go on.
-                return before.ok_or(FunctionError::Unreadable);
-            }
-        };
-        self.projects()
-            .entry(reference.clone())
-            .or_default()
-            .surroundings = Some((Some(keys), surroundings.clone()));
-        self.leave_with(project);
-        Ok(surroundings)
+        }
     }
 
     async fn read_surroundings(
@@ -198,7 +257,7 @@ impl FunctionsService {
         self.pools().retain(|(reference, _), pool| {
             let is_of_project = reference == project;
             if is_of_project {
-                pool.retire_all(within);
+                pool.end_all(within);
             }
             !is_of_project
         });

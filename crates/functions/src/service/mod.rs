@@ -11,16 +11,17 @@ use std::{
     collections::HashMap,
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicU64},
 };
 
 use plinth_project::{FunctionHost, FunctionShelf, Project, ProjectRef};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use self::known::Found;
 use self::{ground::Ground, known::Known, spares::Spares};
 use crate::{
-    catalog::FolderFunctions,
+    catalog::{FolderFunctions, InUse},
     deno::Deno,
     pool::{Generation, Pool},
 };
@@ -49,9 +50,15 @@ struct Inner {
     parts: FunctionsParts,
     ground: OnceLock<Ground>,
     ground_turn: Mutex<()>,
+    /// Folders in which code is made ready at the moment.
+    turns: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
     folder: Option<FolderFunctions>,
     shelf: OnceLock<Arc<dyn FunctionShelf>>,
     projects: Mutex<HashMap<ProjectRef, Known>>,
+    /// How often somebody said that something changed: what was read before is not kept.
+    changes: AtomicU64,
+    /// Deployed functions whose sources must stay on the disk.
+    in_use: InUse,
     pools: Mutex<HashMap<(ProjectRef, String), Arc<Pool>>>,
     spares: Spares,
     permits: Arc<Semaphore>,
@@ -74,8 +81,11 @@ impl FunctionsService {
             parts,
             ground: OnceLock::new(),
             ground_turn: Mutex::default(),
+            turns: Mutex::default(),
             shelf: OnceLock::new(),
             projects: Mutex::default(),
+            changes: AtomicU64::new(0),
+            in_use: InUse::default(),
             pools: Mutex::default(),
             spares: Spares::default(),
             permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
@@ -110,7 +120,7 @@ impl FunctionsService {
         self.0.stop.cancel();
         self.0.end.cancel();
         for (_, pool) in self.pools().drain() {
-            pool.retire_all(None);
+            pool.end_all(None);
         }
         self.0.tasks.close();
         self.0.tasks.wait().await;

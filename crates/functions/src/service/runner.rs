@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -15,6 +15,8 @@ use crate::{
     deno::{self, Account, NOT_INSTALLED},
 };
 
+/// What folders of sources that are only tried begin with.
+pub(super) const TRIAL: &str = "trial-";
 /// How long a process that was killed may take to be gone.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
@@ -30,7 +32,8 @@ impl FunctionRunner for FunctionsService {
                 return Err(BadSource(NOT_INSTALLED.to_owned()));
             };
             let home = self.project_home(project.reference());
-            let place = home.join(format!("trial-{}", Uuid::new_v4().simple()));
+            let place = home.join(format!("{TRIAL}{}", Uuid::new_v4().simple()));
+            let _trial = Trial(place.clone());
             let account = Account::of(project.reference());
             let code = catalog::deployed_code(source, place.clone(), &home, account);
             let copied = self
@@ -39,12 +42,12 @@ impl FunctionRunner for FunctionsService {
                     copy_folder(folder, &code.root)?;
                     account.map_or(Ok(()), |account| account.own(&place))
                 });
-            let outcome = match copied {
-                Ok(()) => deno::prepare(program, &code, &unreachable(project)).await,
+            match copied {
+                Ok(()) => deno::prepare(program, &code, &unreachable(project))
+                    .await
+                    .map_err(|unready| BadSource(unready.told)),
                 Err(error) => Err(BadSource(format!("the sources cannot be copied: {error}"))),
-            };
-            _ = fs::remove_dir_all(&place);
-            outcome
+            }
         })
     }
 
@@ -52,6 +55,7 @@ impl FunctionRunner for FunctionsService {
         Box::pin(async move {
             let open = {
                 let mut projects = self.projects();
+                self.note_change();
                 let Some(known) = projects.get_mut(project) else {
                     return;
                 };
@@ -69,7 +73,11 @@ impl FunctionRunner for FunctionsService {
 
     fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
         Box::pin(async move {
-            self.projects().remove(project);
+            {
+                let mut projects = self.projects();
+                self.note_change();
+                projects.remove(project);
+            }
             self.retire_pools(project, Some(Duration::ZERO));
             remove_home(&self.project_home(project)).await
         })
@@ -102,4 +110,13 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Sources that are only tried. They go even if nobody waits for the outcome any more.
+struct Trial(PathBuf);
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
 }

@@ -186,6 +186,8 @@ impl FunctionsService {
                 let Some(spare) = coming.await else {
                     return;
                 };
+                // Its sources may go before the spares do.
+                drop(function);
                 if service.0.spares.settle(project.reference(), spare) {
                     service.watch_spares(&project).await;
                 }

@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use plinth_log::Level;
-use plinth_project::{BadSource, BoxFuture, Project};
+use plinth_project::{BoxFuture, Project};
 
 use super::FunctionsService;
 use crate::{
     catalog::{Function, Place},
     config::FunctionsConfig,
-    deno::NOT_INSTALLED,
+    deno::{NOT_INSTALLED, Unready},
     pool::Starter,
     record::Journal,
 };
@@ -51,9 +51,12 @@ impl FunctionsService {
                 tracing::warn!("{NOT_INSTALLED}");
                 continue;
             }
+            self.note_change();
             for function in functions.values() {
                 self.take_over(&project, function).await;
             }
+            // Workers of those that are there no more go.
+            self.follow(&project).await;
         }
     }
 
@@ -64,7 +67,7 @@ impl FunctionsService {
             .0
             .stop
             .run_until_cancelled(self.make_ready(project, function));
-        if let Some(Err(BadSource(told))) = ready.await {
+        if let Some(Err(Unready { told, .. })) = ready.await {
             let config = project.config::<FunctionsConfig>();
             let journal = Journal::new(project, function, &config.region);
             let message = format!("The function did not start: {told}");
@@ -76,46 +79,45 @@ impl FunctionsService {
                 &[("msg", told.into())],
             );
         }
-        if !was_prepared && let Ok(generation) = self.generation(project, function.clone()).await {
-            let pool = self.pool(project, &generation);
-            if pool.is_alive() {
-                let starter = Starter {
-                    service: self.clone(),
-                    project: project.clone(),
-                };
-                pool.refresh(&starter, &generation);
+        if !was_prepared {
+            self.follow_one(project, &function.slug).await;
+        }
+    }
+
+    /// Brings the workers of a function up to date, where there are some.
+    async fn follow_one(&self, project: &Project, slug: &str) {
+        match self.find(project, slug).await {
+            Ok(Some(found)) => {
+                if let Ok(generation) = self.generation(project, &found).await {
+                    let starter = Starter {
+                        service: self.clone(),
+                        project: project.clone(),
+                    };
+                    let pool = self.pool(project, &generation);
+                    pool.refresh(&starter, &generation);
+                }
             }
+            Ok(None) => {
+                let pool = (project.reference().clone(), slug.to_owned());
+                let pool = self.pools().remove(&pool);
+                if let Some(pool) = pool {
+                    pool.retire_all();
+                }
+            }
+            Err(_) => {}
         }
     }
 
     /// Replaces workers of a project whose functions or secrets changed.
     pub(super) async fn follow(&self, project: &Project) {
-        let pools: Vec<_> = {
+        let reference = project.reference();
+        let slugs: Vec<_> = {
             let pools = self.pools();
-            let of_project = pools
-                .iter()
-                .filter(|((reference, _), _)| reference == project.reference());
-            of_project
-                .map(|((_, slug), pool)| (slug.clone(), pool.clone()))
-                .collect()
+            let of_project = pools.keys().filter(|(owner, _)| owner == reference);
+            of_project.map(|(_, slug)| slug.clone()).collect()
         };
-        for (slug, pool) in pools {
-            match self.find(project, &slug).await {
-                Ok(Some(function)) if pool.is_alive() => {
-                    if let Ok(generation) = self.generation(project, function).await {
-                        let starter = Starter {
-                            service: self.clone(),
-                            project: project.clone(),
-                        };
-                        pool.refresh(&starter, &generation);
-                    }
-                }
-                Ok(None) => {
-                    pool.retire_all(None);
-                    self.pools().remove(&(project.reference().clone(), slug));
-                }
-                _ => {}
-            }
+        for slug in slugs {
+            self.follow_one(project, &slug).await;
         }
     }
 }

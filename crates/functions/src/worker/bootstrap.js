@@ -87,10 +87,12 @@ const assigned = (() => {
   // -- Work that outlives an answer ---------------------------------------------------------------
 
   const pending = new Map();
+  let lastGiven = 0;
   const waitUntil = (work) => {
     const promise = Promise.resolve(work);
     const entry = Symbol("work");
-    pending.set(entry, now());
+    lastGiven = now();
+    pending.set(entry, lastGiven);
     // What is printed later can still be told apart.
     requestId();
     const done = () => {
@@ -317,12 +319,13 @@ const assigned = (() => {
   };
   const obey = (order) => {
     if (order.ping !== undefined) {
-      const oldest = pending.size ? Math.min(...pending.values()) : null;
+      const [oldest] = pending.values();
       const memory = Deno.memoryUsage();
       send({
         pong: order.ping,
         pending: pending.size,
-        oldest: oldest === null ? 0 : Math.round(now() - oldest),
+        oldest: oldest === undefined ? 0 : Math.round(now() - oldest),
+        newest: Math.round(now() - lastGiven),
         heap: memory.heapUsed,
         external: memory.external,
       });

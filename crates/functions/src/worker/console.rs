@@ -27,6 +27,9 @@ pub(super) struct Report {
     /// For how many milliseconds the oldest of it has.
     #[serde(default)]
     pub(super) oldest: u64,
+    /// How many milliseconds ago the last of it was given.
+    #[serde(default)]
+    pub(super) newest: u64,
     #[serde(default)]
     pub(super) heap: u64,
     #[serde(default)]
@@ -76,11 +79,11 @@ fn hear(
 ) {
     let line = String::from_utf8_lossy(line);
     let line = line.trim_end_matches('\n');
-    if line.is_empty() {
-        return;
+    let (users, ours) = apart(line, mark);
+    if !users.is_empty() {
+        journal.print(id, "info", users, None);
     }
-    let Some(ours) = line.strip_prefix(mark) else {
-        journal.print(id, "info", line, None);
+    let Some(ours) = ours else {
         return;
     };
     if let Ok(printed) = serde_json::from_str::<Printed>(ours) {
@@ -88,6 +91,14 @@ fn hear(
     } else if let Ok(report) = serde_json::from_str(ours) {
         // A monitor that has gone needs no report.
         _ = reports.send(report);
+    }
+}
+
+/// What the user wrote, and what our script did: it may have begun in the middle of a line.
+fn apart<'a>(line: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
+    match line.split_once(mark) {
+        Some((users, ours)) => (users, Some(ours)),
+        None => (line, None),
     }
 }
 
@@ -136,6 +147,13 @@ pub(super) async fn overhear(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_the_user_did_not_end_hides_no_report() {
+        assert_eq!(apart("\u{1}x:{}", "\u{1}x:"), ("", Some("{}")));
+        assert_eq!(apart("...\u{1}x:{}", "\u{1}x:"), ("...", Some("{}")));
+        assert_eq!(apart("plain", "\u{1}x:"), ("plain", None));
+    }
 
     #[test]
     fn the_last_words_are_kept_and_not_more() {

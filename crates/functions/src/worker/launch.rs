@@ -10,13 +10,14 @@ use std::{
 };
 
 use plinth_log::Level;
+use plinth_project::Project;
 use serde_json::json;
 use tokio::{
     io::AsyncWriteExt as _,
     process::{Child, ChildStdin},
     sync::{Notify, OwnedSemaphorePermit, mpsc, watch},
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{Line, Worker, console, folder::WorkerFolder, monitor::Monitor, process::Process};
@@ -40,6 +41,9 @@ pub(crate) struct Launch {
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) limits: Limits,
     pub(crate) journal: Arc<Journal>,
+    pub(crate) project: Project,
+    /// Cancelled when nobody shall be there any more.
+    pub(crate) end: CancellationToken,
     /// Whether it goes after its first request.
     pub(crate) is_single: bool,
     /// Told when a place is free again.
@@ -55,6 +59,8 @@ pub(crate) struct BootFailure {
     pub(crate) told: String,
     /// Whether the process was not started for the function, which may come up in one that is.
     pub(crate) is_unfit: bool,
+    /// Whether it did not end, and may serve where there is less to do.
+    pub(crate) is_late: bool,
 }
 
 /// Tells a process what to serve, and waits until it does.
@@ -87,6 +93,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         return Err(BootFailure {
             told: "the worker has no standard streams".to_owned(),
             is_unfit: false,
+            is_late: false,
         });
     };
     tasks.spawn(console::listen(
@@ -120,15 +127,21 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
             _ = child.kill().await;
             // All that it said is read when its end of the pipe is closed, which it is now.
             _ = tokio::time::timeout(Duration::from_secs(1), complaints).await;
-            let is_unfit = is_spare && matches!(not_ready, NotReady::Ended(_));
+            let is_late = matches!(not_ready, NotReady::Late(_));
+            let is_unfit = is_spare && !is_late;
             let told = match not_ready {
                 NotReady::Ended(Some(told)) | NotReady::Late(told) => told,
                 NotReady::Ended(None) => function.code.explain(&words.text()),
             };
+            let failure = BootFailure {
+                told: told.clone(),
+                is_unfit,
+                is_late,
+            };
             if is_unfit {
-                return Err(BootFailure { told, is_unfit });
+                return Err(failure);
             }
-            let details = [("msg", told.clone().into())];
+            let details = [("msg", told.as_str().into())];
             journal.event(
                 "BootFailure",
                 Level::Error,
@@ -136,7 +149,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
                 &id,
                 &details,
             );
-            return Err(BootFailure { told, is_unfit });
+            return Err(failure);
         }
     };
     is_serving.store(true, Ordering::Relaxed);
@@ -159,8 +172,12 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         function,
         socket: folder.socket(),
         in_flight: AtomicUsize::new(0),
+        pending: AtomicUsize::new(0),
+        seated: Mutex::default(),
+        answers: Mutex::default(),
         admitted: AtomicU64::new(0),
         is_open: AtomicBool::new(true),
+        is_resident: AtomicBool::new(false),
         last_used: AtomicU64::new(clock::millis()),
         lines: Mutex::new(vec![line]),
         orders,
@@ -178,6 +195,8 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         words,
         limits,
         journal,
+        project: launch.project,
+        end: launch.end,
         orders: obeyed,
         reports: heard,
         ended,

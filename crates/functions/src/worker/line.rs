@@ -10,6 +10,7 @@ use std::{
     path::Path,
     pin::{Pin, pin},
     task::{Context, Waker},
+    time::{Duration, Instant},
 };
 
 use axum::body::Body;
@@ -29,6 +30,10 @@ use super::Seat;
 /// Functions may send many headers.
 const MOST_HEADERS: usize = 512;
 
+/// How often a worker that cannot take another connection is asked again, and for how long.
+const PAUSE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Reads and writes, as long as it is polled.
 type Connection = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
 
@@ -42,8 +47,10 @@ pub(crate) struct Line {
 
 /// A request that no byte of an answer came to.
 pub(crate) enum Unsent {
-    /// Not a byte was sent, so that another worker may get it.
+    /// Not a byte was sent, so that another worker may get it: this one has gone, or is about to.
     Whole(Box<Request<Body>>),
+    /// There was no way to the worker, which has not gone.
+    NoWay(io::Error),
     /// The worker may have seen it.
     Broken(hyper::Error),
 }
@@ -92,11 +99,23 @@ impl Line {
 
     /// The connection goes on by itself: as something else than HTTP, or to its request's end.
     pub(crate) async fn go_on(self) {
-        if let Some(connection) = self.connection {
+        let Self { sender, connection } = self;
+        // While there may be another request, it would wait for one.
+        drop(sender);
+        if let Some(connection) = connection {
             // Both ends have been told.
             _ = connection.await;
         }
     }
+}
+
+/// Whether nobody listens at the socket any more. Everything else passes: too many come at once, or
+/// we have no descriptor left ourselves.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
+    )
 }
 
 impl Seat {
@@ -105,12 +124,20 @@ impl Seat {
         &self,
         mut request: Request<Body>,
     ) -> Result<(Response<Incoming>, Line), Unsent> {
+        let give_up = Instant::now() + PATIENCE;
         loop {
             let (mut line, is_new) = match self.worker().free_line() {
                 Some(line) => (line, false),
                 None => match Line::open(&self.worker().socket).await {
                     Ok(line) => (line, true),
-                    Err(_) => return Err(Unsent::Whole(Box::new(request))),
+                    Err(error) if is_gone(&error) => {
+                        return Err(Unsent::Whole(Box::new(request)));
+                    }
+                    Err(error) if Instant::now() >= give_up => return Err(Unsent::NoWay(error)),
+                    Err(_) => {
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    }
                 },
             };
             match line.exchange(request).await {
@@ -133,5 +160,71 @@ impl Seat {
         } else if line.connection.is_some() {
             self.worker().tasks.spawn(line.go_on());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use http_body_util::BodyExt as _;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        sync::mpsc,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_that_outlasts_its_answer_lets_go_in_the_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.sock");
+        let listener = tokio::net::UnixListener::bind(&path).expect("a socket");
+        // Answers at once, and goes on to read for as long as anybody writes.
+        let worker = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+            stream.write_all(answer).await.expect("written");
+            let mut read = Vec::new();
+            _ = stream.read_to_end(&mut read).await;
+        });
+        let (pieces, body) = mpsc::channel::<io::Result<bytes::Bytes>>(1);
+        let body = stream::unfold(body, async |mut body| Some((body.recv().await?, body)));
+        let mut line = Line::open(&path).await.expect("a connection");
+        let request = Request::post("/")
+            .body(Body::from_stream(body))
+            .expect("a request");
+        let answer = line.exchange(request).await.expect("an answer");
+        let mut answer = pin!(answer.into_body().collect());
+        let answer = poll_fn(|context| {
+            line.drive(context);
+            answer.as_mut().poll(context)
+        });
+        assert_eq!(answer.await.expect("whole").to_bytes(), "ok");
+        assert!(!line.is_free());
+
+        let going_on = tokio::spawn(line.go_on());
+        drop(pieces);
+
+        let patience = Duration::from_secs(10);
+        let gone = tokio::time::timeout(patience, going_on).await;
+        gone.expect("it ends").expect("no panic");
+        worker.await.expect("no panic");
+    }
+
+    #[tokio::test]
+    async fn only_a_socket_that_nobody_listens_at_means_that_the_worker_has_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.sock");
+        let error = async || Line::open(&path).await.err().expect("no connection");
+        assert!(is_gone(&error().await), "there is none");
+
+        let socket = tokio::net::UnixSocket::new_stream().expect("a socket");
+        socket.bind(&path).expect("bound");
+        let listener = socket.listen(0).expect("listening");
+        let _first = UnixStream::connect(&path).await.expect("a place");
+        assert!(!is_gone(&error().await), "too many at once");
+
+        drop(listener);
+        assert!(is_gone(&error().await), "nobody listens");
     }
 }

@@ -4,17 +4,19 @@
 use std::{
     os::unix::process::ExitStatusExt as _,
     process::ExitStatus,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Weak, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use plinth_log::Level;
+use plinth_project::{Project, StayOpen};
 use serde_json::json;
 use tokio::{
     io::AsyncWriteExt as _,
     process::{Child, ChildStdin},
     sync::{OwnedSemaphorePermit, mpsc, watch},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Ending, Order, Reason, Worker,
@@ -22,13 +24,18 @@ use super::{
     folder::WorkerFolder,
     usage::{self, Usage},
 };
-use crate::{config::Limits, record::Journal};
+use crate::{
+    config::{FunctionsConfig, Limits},
+    record::Journal,
+};
 
 /// How often a worker that has work is looked at, and one that has none.
 const BUSY: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_secs(1);
 /// How often it is asked whether it listens.
 const PING: Duration = Duration::from_millis(500);
+/// Who has not answered for so long gets no more requests, whatever it is busy with.
+const DEAF: Duration = Duration::from_secs(10);
 /// An order that cannot be written is not waited for: the worker may never read again.
 const ORDER_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -41,6 +48,8 @@ pub(super) struct Monitor {
     pub(super) words: Arc<Words>,
     pub(super) limits: Limits,
     pub(super) journal: Arc<Journal>,
+    pub(super) project: Project,
+    pub(super) end: CancellationToken,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) reports: mpsc::UnboundedReceiver<Report>,
     pub(super) ended: watch::Sender<Option<Ending>>,
@@ -52,6 +61,12 @@ struct Watched {
     began: Instant,
     usage: Usage,
     report: Report,
+    /// When the report came.
+    heard: Instant,
+    /// Held while work goes on after answers: nobody else may be using the project.
+    stay: Option<StayOpen>,
+    /// Held while it stays although nobody needs it.
+    home: Option<StayOpen>,
     /// The question that waits for its answer: when it was asked, and the processor's time then.
     asked: Option<(Instant, Duration)>,
     last_asked: Instant,
@@ -67,8 +82,10 @@ struct Watched {
 struct Retiring {
     reason: Reason,
     until: Instant,
-    /// Whether it was told to go, because nothing is open any more.
+    /// Whether it was told to go, because no request is open any more.
     is_leaving: bool,
+    /// Since when it has had nothing to wait for.
+    free_since: Option<Instant>,
 }
 
 impl Monitor {
@@ -78,6 +95,9 @@ impl Monitor {
             began: now,
             usage: Usage::default(),
             report: Report::default(),
+            heard: now,
+            stay: None,
+            home: None,
             asked: None,
             last_asked: now,
             questions: 0,
@@ -85,6 +105,8 @@ impl Monitor {
             retiring: None,
             killed_for: None,
         };
+        // Those who retire already hear of it too, and may only hurry.
+        let mut is_over = false;
         let status = loop {
             let is_busy = self.worker.in_flight() > 0
                 || watched.report.pending > 0
@@ -97,13 +119,20 @@ impl Monitor {
             tokio::select! {
                 status = self.child.wait() => break status,
                 Some(order) = self.orders.recv() => self.obey(order, &mut watched).await,
-                Some(report) = self.reports.recv() => take(report, &mut watched),
+                Some(report) = self.reports.recv() => self.take(report, &mut watched),
+                () = is_cancelled(&self.end, self.project.closed()), if !is_over => {
+                    is_over = true;
+                    let grace = Some(self.limits.grace);
+                    self.retire(Reason::Termination, grace, &mut watched).await;
+                }
                 () = self.worker.woken.notified(), if !is_busy => {}
                 () = tokio::time::sleep(pause) => {}
             }
             self.look(&mut watched).await;
         };
+        let (worker, end) = (Arc::downgrade(&self.worker), self.end.clone());
         self.bury(status.ok(), watched).await;
+        end_answers(&worker, &end).await;
     }
 
     async fn obey(&mut self, order: Order, watched: &mut Watched) {
@@ -112,10 +141,13 @@ impl Monitor {
     }
 
     /// No more requests. A second reason may only hurry it.
-    async fn retire(&mut self, reason: Reason, within: Duration, watched: &mut Watched) {
+    ///
+    /// Without a time, everything that is open has its own: a request, and what it leaves behind. Twice
+    /// that is only reached by work that goes on giving itself more.
+    async fn retire(&mut self, reason: Reason, within: Option<Duration>, watched: &mut Watched) {
         self.worker.is_open.store(false, Ordering::SeqCst);
         self.worker.close_lines();
-        let until = Instant::now() + within;
+        let until = Instant::now() + within.unwrap_or(self.limits.wall_clock * 2);
         match &mut watched.retiring {
             Some(retiring) => retiring.until = retiring.until.min(until),
             None => {
@@ -123,6 +155,7 @@ impl Monitor {
                     reason,
                     until,
                     is_leaving: false,
+                    free_since: None,
                 });
                 self.order(&json!({ "retire": reason.name() })).await;
             }
@@ -146,19 +179,23 @@ impl Monitor {
             self.worker.function.numbers.worker_uses(before, usage);
         }
         let now = Instant::now();
-        let (most, grace) = (self.limits.memory_bytes, self.limits.grace);
+        self.worker.look_at_answers(now);
+        let most = self.limits.memory_bytes;
         let used = watched.usage.resident_bytes;
         if used >= most {
             return self.kill(Reason::Memory, watched);
         }
         if used >= most / 10 * 9 && watched.retiring.is_none() {
-            return self.retire(Reason::Memory, grace, watched).await;
+            return self.retire(Reason::Memory, None, watched).await;
         }
         if let Some((asked, cpu_then)) = watched.asked {
             let burnt = watched.usage.cpu.saturating_sub(cpu_then);
             let is_silent = now - asked >= Duration::from_secs(1);
             if is_silent && burnt >= self.limits.cpu {
                 return self.kill(Reason::Cpu, watched);
+            }
+            if now - asked >= DEAF && watched.retiring.is_none() {
+                return self.retire(Reason::WallClock, None, watched).await;
             }
             if is_silent && burnt >= self.limits.cpu / 2 {
                 // Others must not wait for one that does not listen.
@@ -170,8 +207,7 @@ impl Monitor {
             return self.kill(Reason::Cpu, watched);
         }
         if burnt >= self.limits.cpu / 2 && watched.retiring.is_none() {
-            let within = self.limits.wall_clock;
-            return self.retire(Reason::Cpu, within, watched).await;
+            return self.retire(Reason::Cpu, None, watched).await;
         }
         let is_busy = self.worker.in_flight() > 0 || watched.report.pending > 0;
         if is_busy && watched.asked.is_none() && now - watched.last_asked >= PING {
@@ -181,9 +217,11 @@ impl Monitor {
             let number = watched.questions;
             self.order(&json!({ "ping": number })).await;
         }
-        let oldest = Duration::from_millis(watched.report.oldest);
-        if watched.report.pending > 0 && oldest >= self.limits.wall_clock {
+        if self.has_only_late_work(watched) {
             return self.kill(Reason::WallClock, watched);
+        }
+        if watched.retiring.is_none() && self.is_nearly_late(now, watched) {
+            return self.retire(Reason::WallClock, None, watched).await;
         }
         if let Some(lifetime) = self.limits.worker_lifetime {
             let age = now - watched.began;
@@ -191,17 +229,44 @@ impl Monitor {
                 return self.kill(Reason::WallClock, watched);
             }
             if age >= lifetime / 2 && watched.retiring.is_none() {
-                return self.retire(Reason::WallClock, lifetime / 2, watched).await;
+                let left = Some(lifetime / 2);
+                return self.retire(Reason::WallClock, left, watched).await;
             }
         }
-        let idle_for = self
-            .worker
-            .idle_for()
-            .filter(|_| watched.report.pending == 0);
+        let stays = watched.retiring.is_none() && self.stays();
+        let home = watched.home.take();
+        watched.home = stays.then(|| home.unwrap_or_else(|| self.project.stay_open()));
+        let idle_for = self.worker.idle_for().filter(|_| !stays);
         if watched.retiring.is_none() && idle_for.is_some_and(|time| time >= self.limits.idle) {
-            return self.retire(Reason::EarlyDrop, grace, watched).await;
+            return self.retire(Reason::EarlyDrop, None, watched).await;
         }
-        self.see_off(watched).await;
+        self.see_off(now, watched).await;
+    }
+
+    /// Whether it stays although nobody needs it, as things are now.
+    fn stays(&self) -> bool {
+        self.worker.is_resident() && {
+            let config = self.project.config::<FunctionsConfig>();
+            config.is_enabled && config.min_workers > 0
+        }
+    }
+
+    /// Whether all that goes on has had its time. Requests have theirs elsewhere, and are not cut
+    /// short for work that another one left behind.
+    fn has_only_late_work(&self, watched: &Watched) -> bool {
+        let newest = Duration::from_millis(watched.report.newest);
+        watched.report.pending > 0
+            && newest >= self.limits.wall_clock
+            && self.worker.in_flight() == 0
+    }
+
+    /// Whether a request, or work after one, has had nine tenths of its time.
+    fn is_nearly_late(&self, now: Instant, watched: &Watched) -> bool {
+        let request = self.worker.oldest_since().map(|since| now - since);
+        let told = Duration::from_millis(watched.report.oldest) + (now - watched.heard);
+        let work = (watched.report.pending > 0).then_some(told);
+        let oldest = request.max(work);
+        oldest.is_some_and(|time| time >= self.limits.wall_clock / 10 * 9)
     }
 
     /// The processor's time that a single request has used. Where several are open at once, nobody
@@ -220,15 +285,19 @@ impl Monitor {
     }
 
     /// One that retires is told to go when nothing is open any more, and made to when it is time.
-    async fn see_off(&mut self, watched: &mut Watched) {
+    async fn see_off(&mut self, now: Instant, watched: &mut Watched) {
         let Some(retiring) = &mut watched.retiring else {
             // Its answers stopped, and then came again.
             if !self.worker.is_open() && watched.asked.is_none() && watched.killed_for.is_none() {
-                self.retire(Reason::Cpu, self.limits.grace, watched).await;
+                self.retire(Reason::Cpu, None, watched).await;
             }
             return;
         };
-        if Instant::now() >= retiring.until {
+        let is_free = self.worker.idle_for().is_some();
+        let free_since = is_free.then(|| retiring.free_since.unwrap_or(now));
+        retiring.free_since = free_since;
+        let is_stuck = free_since.is_some_and(|since| now - since >= self.limits.grace);
+        if now >= retiring.until || is_stuck {
             let reason = retiring.reason;
             return self.kill(reason, watched);
         }
@@ -322,17 +391,29 @@ impl Monitor {
         let reason = watched.killed_for.map_or(kind, Reason::name);
         let numbers = &worker.function.numbers;
         numbers.worker_ended(reason, watched.usage);
+        // Whoever hears of the end may look for functions that nobody uses any more.
+        drop(worker);
         ended.send_replace(Some(ending));
     }
-}
 
-fn take(report: Report, watched: &mut Watched) {
-    if report.pong.is_some() {
-        watched.asked = None;
-        watched.report = report;
-    } else {
-        watched.report.pending = report.pending;
-        watched.report.oldest = 0;
+    fn take(&self, report: Report, watched: &mut Watched) {
+        let pending = report.pending;
+        watched.heard = Instant::now();
+        if report.pong.is_some() {
+            watched.asked = None;
+            watched.report = report;
+        } else {
+            watched.report.pending = pending;
+            (watched.report.oldest, watched.report.newest) = (0, 0);
+        }
+        self.worker.note_pending(pending);
+        match pending {
+            0 => watched.stay = None,
+            _ => {
+                let project = &self.project;
+                watched.stay.get_or_insert_with(|| project.stay_open());
+            }
+        }
     }
 }
 
@@ -356,5 +437,29 @@ fn ending(status: Option<ExitStatus>, watched: &Watched, words: &str) -> Ending 
         false => Ending::Crashed {
             after: watched.began.elapsed(),
         },
+    }
+}
+
+/// One of the two.
+async fn is_cancelled(end: &CancellationToken, closed: &CancellationToken) {
+    tokio::select! {
+        () = end.cancelled() => {}
+        () = closed.cancelled() => {}
+    }
+}
+
+/// Answers whose worker has gone end with their time, too: their clients may never read on.
+async fn end_answers(worker: &Weak<Worker>, end: &CancellationToken) {
+    loop {
+        {
+            let Some(worker) = worker.upgrade().filter(|worker| worker.has_answers()) else {
+                return;
+            };
+            worker.look_at_answers(Instant::now());
+        }
+        tokio::select! {
+            () = end.cancelled() => return,
+            () = tokio::time::sleep(IDLE) => {}
+        }
     }
 }

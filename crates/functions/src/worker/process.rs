@@ -7,11 +7,12 @@ use tokio::process::Child;
 use url::Url;
 use uuid::Uuid;
 
-use super::{folder::WorkerFolder, spawner};
+use super::folder::WorkerFolder;
 use crate::{
     catalog::Code,
     deno::{self, Run},
-    network::Network,
+    network::{Network, is_without_ipv6},
+    spawner,
 };
 
 /// The share of the memory that V8 may use for its heap; the rest is for everything else.
@@ -56,7 +57,7 @@ impl Process {
             heap_bytes: birth.memory_bytes / HEAP_SHARE.1 * HEAP_SHARE.0,
             candidates: candidates.as_deref(),
         });
-        let child = spawner::spawn(command)
+        let child = spawner::spawn(command, is_without_ipv6(birth.denied))
             .await
             .map_err(|error| format!("Deno could not be started: {error}"))?;
         Ok(Self {

@@ -11,7 +11,7 @@ use std::{
 use plinth_log::Record;
 use plinth_project::{FunctionRunner as _, FunctionSource};
 
-use crate::support::{TestFunctions, until};
+use crate::support::{PATIENCE, TestFunctions, Wish, until};
 
 fn saying(word: &str) -> String {
     format!(
@@ -56,10 +56,7 @@ async fn a_deployed_function_is_served_and_replaced_without_a_lost_request() {
         functions
             .shelf
             .deploy("hello", &[("hello/index.ts", &saying(word)), END]);
-        functions
-            .service
-            .changed(functions.project.reference())
-            .await;
+        functions.changed().await;
         let expected = format!("{word}.");
         while functions.fetch("hello").await.1 != expected {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -68,11 +65,19 @@ async fn a_deployed_function_is_served_and_replaced_without_a_lost_request() {
     let home = functions
         .home()
         .join(functions.project.reference().as_str());
-    assert!(home.join("deployed/hello/3/source").is_dir());
-    assert!(
-        !home.join("deployed/hello/1").exists(),
-        "old versions are cleared away"
-    );
+    let unpacked = || {
+        let folders = std::fs::read_dir(home.join("deployed/hello")).unwrap();
+        let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut versions: Vec<_> = names
+            .map(|name| name.split('-').next_back().unwrap().to_owned())
+            .collect();
+        versions.sort();
+        versions
+    };
+    until("old versions to be cleared away", || {
+        unpacked() == ["2", "3"]
+    })
+    .await;
     while count.load(Ordering::SeqCst) < 1000 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -98,10 +103,7 @@ async fn a_record_names_the_version_that_answered() {
     functions
         .shelf
         .deploy("hello", &[("hello/index.ts", &saying("two", 2000))]);
-    functions
-        .service
-        .changed(functions.project.reference())
-        .await;
+    functions.changed().await;
     assert_eq!(functions.fetch("hello/early").await.1, "one");
     while functions.fetch("hello").await.1 != "two" {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -125,20 +127,42 @@ async fn secrets_apply_without_a_deployment_and_removal_at_once() {
 
     functions.shelf.set_secret("WORD", "told");
     functions.shelf.set_secret("SUPABASE_URL", "forged");
-    functions
-        .service
-        .changed(functions.project.reference())
-        .await;
+    functions.changed().await;
     while functions.fetch("hello").await.1 != "told" {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
     functions.shelf.remove("hello");
-    functions
-        .service
-        .changed(functions.project.reference())
-        .await;
+    functions.changed().await;
     assert_eq!(functions.failure("hello").await.0, 404);
+}
+
+#[tokio::test]
+async fn what_is_deployed_under_the_name_of_a_deleted_function_is_what_runs() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &saying("old")), END]);
+    assert_eq!(functions.fetch("hello").await, (200, "old.".to_owned()));
+    functions.shelf.remove("hello");
+    functions.changed().await;
+    assert_eq!(functions.failure("hello").await.0, 404);
+
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &saying("new")), END]);
+    functions.changed().await;
+
+    assert_eq!(functions.fetch("hello").await, (200, "new.".to_owned()));
+    let home = functions
+        .home()
+        .join(functions.project.reference().as_str());
+    let unpacked = || {
+        std::fs::read_dir(home.join("deployed/hello"))
+            .unwrap()
+            .count()
+    };
+    until("the old sources to go", || unpacked() == 1).await;
 }
 
 #[tokio::test]
@@ -226,4 +250,212 @@ async fn nothing_of_a_forgotten_project_stays() {
         .forget(functions.project.reference())
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn what_was_read_before_a_change_is_not_kept_after_it() {
+    let functions = Arc::new(TestFunctions::with(&[], &[]).await);
+    let shelf = &functions.shelf;
+    shelf.deploy("hello", &[("hello/index.ts", &saying("v1")), END]);
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    *shelf.gate.lock().unwrap() = Some(gate.clone());
+    let early = tokio::spawn({
+        let functions = functions.clone();
+        async move { functions.fetch("hello").await }
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+
+    *shelf.gate.lock().unwrap() = None;
+    shelf.deploy("hello", &[("hello/index.ts", &saying("v2")), END]);
+    functions.changed().await;
+    assert_eq!(functions.fetch("hello").await.1, "v2.");
+    gate.add_permits(1);
+
+    assert_eq!(early.await.unwrap().1, "v2.");
+    assert_eq!(functions.fetch("hello").await.1, "v2.");
+}
+
+#[tokio::test]
+async fn the_old_version_serves_where_there_is_no_room_for_the_new_one() {
+    let functions = TestFunctions::start(Wish {
+        settings: &[("plinth.functions.wait_timeout", "300ms")],
+        max_workers: Some(1),
+        ..Wish::default()
+    })
+    .await;
+    let code = |word: &str| {
+        format!(
+            "Deno.serve(async (req) => {{ if (req.url.endsWith('/slow')) await new Promise((r) => setTimeout(r, 4000)); return new Response('{word}'); }});"
+        )
+    };
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &code("v1"))]);
+    assert_eq!(functions.fetch("hello").await, (200, "v1".to_owned()));
+    let slow = tokio::spawn(functions.get("hello/slow").send());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &code("v2"))]);
+    functions.changed().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(functions.fetch("hello").await, (200, "v1".to_owned()));
+
+    let slow = slow.await.unwrap().unwrap();
+    assert_eq!(slow.text().await.unwrap(), "v1");
+    let began = std::time::Instant::now();
+    while functions.fetch("hello").await.1 != "v2" {
+        assert!(began.elapsed() < PATIENCE, "the new one never comes");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn work_after_an_answer_outlives_a_deployment() {
+    let functions = TestFunctions::with(&[], &[("plinth.functions.graceful_exit", "500ms")]).await;
+    let old = "Deno.serve(() => { EdgeRuntime.waitUntil(new Promise((r) => setTimeout(r, 4000)).then(() => console.log('done'))); return new Response('v1'); });";
+    functions.shelf.deploy("hello", &[("hello/index.ts", old)]);
+    assert_eq!(functions.fetch("hello").await.1, "v1");
+
+    let new = "Deno.serve(() => new Response('v2'));";
+    functions.shelf.deploy("hello", &[("hello/index.ts", new)]);
+    functions.changed().await;
+    while functions.fetch("hello").await.1 != "v2" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    functions
+        .records_with(|record| record.message == "done")
+        .await;
+}
+
+#[tokio::test]
+async fn work_of_a_version_that_went_does_not_hold_the_service_up() {
+    let functions = TestFunctions::with(&[], &[("plinth.functions.graceful_exit", "1s")]).await;
+    let endless = "Deno.serve(() => { EdgeRuntime.waitUntil(new Promise(() => setInterval(() => {}, 1000))); return new Response('v1'); });";
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", endless)]);
+    assert_eq!(functions.fetch("hello").await, (200, "v1".to_owned()));
+    let code = "Deno.serve(() => new Response('v2'));";
+    functions.shelf.deploy("hello", &[("hello/index.ts", code)]);
+    functions.changed().await;
+    let began = std::time::Instant::now();
+    while functions.fetch("hello").await.1 != "v2" {
+        assert!(began.elapsed() < PATIENCE, "the new one never comes");
+    }
+
+    let began = std::time::Instant::now();
+    functions.service.finish().await;
+
+    assert!(began.elapsed() < PATIENCE / 2);
+    assert!(functions.processes().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_waited_for_an_old_version_does_not_bring_it_back() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    let slow =
+        "await new Promise((go) => setTimeout(go, 3000)); Deno.serve(() => new Response('v1'));";
+    functions.shelf.deploy("hello", &[("hello/index.ts", slow)]);
+    let waiting = tokio::spawn(functions.get("hello").send());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let code = "Deno.serve(() => new Response('v2'));";
+    functions.shelf.deploy("hello", &[("hello/index.ts", code)]);
+    functions.changed().await;
+
+    let answer = waiting.await.unwrap().unwrap();
+    let mut told = vec![answer.text().await.unwrap()];
+    let began = std::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(5) {
+        told.push(functions.fetch("hello").await.1);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    let new = told.iter().position(|word| word == "v2").expect("v2");
+    assert!(told[new..].iter().all(|word| word == "v2"), "{told:?}");
+}
+
+/// Takes its time to begin.
+fn slowly(code: &str) -> String {
+    format!("await new Promise((r) => setTimeout(r, 1500)); {code}")
+}
+
+#[tokio::test]
+async fn a_change_during_a_change_is_taken_over_unasked() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &saying("v1")), END]);
+    assert_eq!(functions.fetch("hello").await.1, "v1.");
+
+    for word in ["v2", "v3"] {
+        let code = slowly(&format!("console.log('{word} comes'); {}", saying(word)));
+        // Imports stand at the top.
+        let code = code.replace(
+            "import { end } from '../_shared/end.ts';",
+            "const end = '.';",
+        );
+        functions
+            .shelf
+            .deploy("hello", &[("hello/index.ts", &code)]);
+        functions.changed().await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+
+    functions
+        .records_with(|record| record.message == "v3 comes")
+        .await;
+}
+
+#[tokio::test]
+async fn a_version_that_wants_tokens_never_serves_without() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    let old = "Deno.serve(() => new Response('trusts its callers'));";
+    functions.shelf.deploy("hello", &[("hello/index.ts", old)]);
+    assert_eq!(functions.fetch("hello").await.0, 200);
+
+    let new = slowly("Deno.serve(() => new Response('open'));");
+    functions.shelf.deploy("hello", &[("hello/index.ts", &new)]);
+    functions.shelf.open("hello");
+    functions.changed().await;
+
+    let began = std::time::Instant::now();
+    let mut refused = 0;
+    loop {
+        let answer = reqwest::get(functions.url("hello"))
+            .await
+            .expect("an answer");
+        match answer.status().as_u16() {
+            401 => refused += 1,
+            status => {
+                let text = answer.text().await.expect("text");
+                assert_eq!((status, &*text), (200, "open"));
+                break;
+            }
+        }
+        assert!(began.elapsed() < PATIENCE, "the new one never comes");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(refused > 0, "the old one serves meanwhile");
+}
+
+#[tokio::test]
+async fn the_old_version_serves_where_this_machine_cannot_make_the_new_one_ready() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    functions
+        .shelf
+        .deploy("hello", &[("hello/index.ts", &saying("v1")), END]);
+    assert_eq!(functions.fetch("hello").await.1, "v1.");
+
+    // Where it was deployed, it could be fetched.
+    let new = "import 'http://127.0.0.1:9/gone.ts'; Deno.serve(() => new Response('v2'));";
+    functions.shelf.deploy("hello", &[("hello/index.ts", new)]);
+    functions.changed().await;
+
+    functions
+        .records_with(|record| record.message.contains("did not start"))
+        .await;
+    assert_eq!(functions.fetch("hello").await, (200, "v1.".to_owned()));
 }

@@ -261,3 +261,21 @@ async fn a_second_server_gets_no_port() {
     }
     assert_eq!(functions.fetch("hello").await, first);
 }
+
+#[tokio::test]
+async fn what_dies_young_again_and_again_is_given_a_pause() {
+    let functions = TestFunctions::of(
+        "Deno.serve(() => { setTimeout(() => { throw new Error('young'); }, 1); return new Promise<Response>(() => {}); });",
+    )
+    .await;
+
+    for _ in 0..3 {
+        assert_eq!(functions.failure("hello").await.0, 500);
+    }
+    let refused = functions.get("hello").send().await.unwrap();
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.headers()["retry-after"], "1");
+
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert_eq!(functions.failure("hello").await.0, 500, "tried again");
+}

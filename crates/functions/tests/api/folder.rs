@@ -144,3 +144,78 @@ async fn packages_of_npm_are_fetched_once_and_then_need_no_network() {
     assert_eq!(functions.fetch("hello").await, (200, "function".to_owned()));
     assert_eq!(functions.fetch("late").await, (200, "refused".to_owned()));
 }
+
+#[tokio::test]
+async fn what_the_settings_name_outside_of_the_folder_is_watched() {
+    let map =
+        |word: &str| format!(r#"{{ "imports": {{ "word": "./functions/_shared/{word}.ts" }} }}"#);
+    let functions = TestFunctions::with(
+        &[
+            (
+                "hello/index.ts",
+                "import { word } from 'word'; Deno.serve(() => new Response(word));",
+            ),
+            ("_shared/one.ts", "export const word = 'one';"),
+            ("_shared/second.ts", "export const word = 'second';"),
+            ("../import_map.json", &map("one")),
+        ],
+        &[("functions.hello.import_map", "./import_map.json")],
+    )
+    .await;
+    functions.watch();
+    becomes(&functions, "hello", "one").await;
+
+    functions.write("../import_map.json", &map("second"));
+
+    becomes(&functions, "hello", "second").await;
+}
+
+#[tokio::test]
+async fn files_and_checks_can_be_named_for_all_functions_at_once() {
+    let functions = TestFunctions::with(
+        &[
+            ("hello/index.ts", "import { word } from 'word'; Deno.serve(() => new Response(word + Deno.env.get('MORE')));"),
+            ("hello/deno.json", r#"{ "imports": { "word": "./none.ts" } }"#),
+            (".env", "MORE=' of the usual file'"),
+            ("../other.env", "MORE=' and more'"),
+            ("../map/imports.json", r#"{ "imports": { "word": "./word.ts" } }"#),
+            ("../map/word.ts", "export const word = 'one';"),
+        ],
+        &[
+            ("functions.hello.verify_jwt", "true"),
+            ("plinth.functions.verify_jwt", "false"),
+            ("plinth.functions.env_file", "other.env"),
+            ("plinth.functions.import_map", "map/imports.json"),
+        ],
+    )
+    .await;
+    functions.watch();
+
+    let answer = reqwest::get(functions.url("hello")).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.text().await.unwrap(), "one and more");
+    functions.write("../other.env", "MORE=' and less'");
+    becomes(&functions, "hello", "one and less").await;
+}
+
+#[tokio::test]
+async fn settings_that_change_while_a_function_starts_break_nothing() {
+    let code = "import { validate } from 'npm:uuid@11.1.0'; Deno.serve(() => new Response(String(validate('x'))));";
+    let names: Vec<String> = (0..8).map(|number| format!("f{number}")).collect();
+    let paths: Vec<String> = names
+        .iter()
+        .map(|name| format!("{name}/index.ts"))
+        .collect();
+    let files: Vec<_> = paths.iter().map(|path| (&**path, code)).collect();
+    let functions = TestFunctions::with(&files, &[]).await;
+    for (round, name) in (0..).zip(&names) {
+        let changed = async {
+            tokio::time::sleep(Duration::from_millis(30 * round)).await;
+            functions.set(&[(&format!("functions.{name}.verify_jwt"), "false")]);
+            functions.fetch(name).await
+        };
+        let answers = tokio::join!(functions.fetch(name), changed);
+        let expected = (200, "false".to_owned());
+        assert_eq!(answers, (expected.clone(), expected), "{name}");
+    }
+}

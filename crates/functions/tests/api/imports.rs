@@ -171,3 +171,36 @@ async fn files_of_another_project_cannot_be_imported() {
         );
     }
 }
+
+#[tokio::test]
+async fn no_registry_at_a_private_address_is_asked() {
+    let functions = TestFunctions::with(&[], &[]).await;
+    let elsewhere = Elsewhere::start().await;
+    let port = elsewhere.address.port();
+    let code = "import 'npm:not-there@1';\nDeno.serve(() => new Response());";
+
+    for (slug, host) in [("number", "127.0.0.1"), ("name", "localhost")] {
+        let file = format!("{slug}/index.ts");
+        functions.write(
+            &format!("{slug}/.npmrc"),
+            &format!("registry=http://{host}:{port}/\n"),
+        );
+        functions.write(&file, code);
+        functions.set(&[(&*format!("functions.{slug}.verify_jwt"), "true")]);
+        let (status, body) = functions.failure(slug).await;
+        assert_eq!(status, 503);
+        let message = body["message"].as_str().unwrap();
+        assert!(message.contains(".npmrc names"), "{message}");
+    }
+    assert_eq!(elsewhere.asked.load(Ordering::SeqCst), 0);
+
+    functions.set(&[
+        ("config.toml", "[functions.number]\nenv = { OTHER = \"x\" }"),
+        ("plinth.functions.reachable_networks", "127.0.0.1"),
+    ]);
+    functions.failure("number").await;
+    assert!(
+        elsewhere.asked.load(Ordering::SeqCst) > 0,
+        "it may be asked"
+    );
+}

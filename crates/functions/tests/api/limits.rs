@@ -479,3 +479,233 @@ async fn one_request_at_a_time_where_that_is_asked_for() {
     let served: u64 = workers.iter().filter_map(|pid| counts(*pid)).sum();
     assert_eq!(served, 8, "{answers:?}");
 }
+
+/// Ends after so many milliseconds, or leaves work behind that does.
+const LASTS: &str = r#"
+    const time = (req: Request) => Number(new URL(req.url).pathname.split('/')[3]);
+    addEventListener('beforeunload', (event) => console.log('going for', (event as CustomEvent).detail.reason));
+    Deno.serve(async (req) => {
+      const wait = () => new Promise((resolve) => setTimeout(resolve, time(req)));
+      if (req.url.includes('/later/')) EdgeRuntime.waitUntil(wait().then(() => console.log('done')));
+      if (req.url.includes('/now/')) await wait();
+      return new Response('fine');
+    });
+"#;
+
+#[tokio::test]
+async fn a_request_is_not_cut_short_for_another_one_whose_time_is_over() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", LASTS)],
+        &[
+            ("plinth.functions.wall_clock", "4s"),
+            ("plinth.functions.graceful_exit", "500ms"),
+            ("plinth.functions.max_workers", "1"),
+        ],
+    )
+    .await;
+    functions.fetch("hello").await;
+
+    let endless = tokio::spawn(functions.get("hello/now/60000").send());
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    let innocent = functions.fetch("hello/now/3000").await;
+
+    assert_eq!(innocent, (200, "fine".to_owned()));
+    assert_eq!(endless.await.unwrap().unwrap().status(), 546);
+    functions
+        .records_with(|record| record.message == "going for wall_clock")
+        .await;
+}
+
+#[tokio::test]
+async fn work_after_an_answer_is_told_before_its_time_is_over() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", LASTS)],
+        &[("plinth.functions.wall_clock", "10s")],
+    )
+    .await;
+
+    functions.fetch("hello/later/60000").await;
+
+    functions
+        .records_with(|record| record.message == "going for wall_clock")
+        .await;
+    assert_eq!(functions.worker_pids().len(), 1, "it may still finish");
+    functions
+        .records_with(|record| record.message == "Wall clock time limit reached")
+        .await;
+}
+
+#[tokio::test]
+async fn a_worker_whose_work_goes_on_is_not_idle() {
+    let functions = TestFunctions::start(Wish {
+        files: &[("one/index.ts", LASTS), ("two/index.ts", LASTS)],
+        settings: &[
+            ("plinth.functions.wait_timeout", "500ms"),
+            ("plinth.functions.worker_idle", "500ms"),
+        ],
+        max_workers: Some(1),
+        ..Wish::default()
+    })
+    .await;
+
+    functions.fetch("one/later/3000").await;
+    assert_eq!(functions.fetch("two").await.0, 503, "nobody makes room");
+
+    functions
+        .records_with(|record| record.message == "done")
+        .await;
+    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    assert_eq!(functions.fetch("two").await.0, 200);
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_ends_with_its_time() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", "const piece = new Uint8Array(1 << 16); Deno.serve(() => new Response(new ReadableStream({ pull: (c) => c.enqueue(piece), cancel: () => console.log('cut') })));")],
+        &[("plinth.functions.wall_clock", "2s")],
+    )
+    .await;
+    let mut stream = TcpStream::connect(functions.address).await.unwrap();
+    let head = format!("GET /hello HTTP/1.1\r\nhost: x\r\napikey: {PUBLISHABLE_KEY}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+
+    functions
+        .records_with(|record| record.message == "cut")
+        .await;
+    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    drop(stream);
+}
+
+#[tokio::test]
+async fn all_workers_of_a_function_share_what_it_may_print() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", "Deno.serve(() => { for (let i = 0; i < 60; i++) console.log('line', i); return new Response(); });")],
+        &[("edge_runtime.policy", "oneshot")],
+    )
+    .await;
+
+    functions.fetch("hello").await;
+    functions.fetch("hello").await;
+
+    let is_notice = |record: &plinth_log::Record| record.message.contains("prints too much");
+    let records = functions.records_with(is_notice).await;
+    let lines = records
+        .iter()
+        .filter(|record| record.message.starts_with("line "));
+    assert_eq!(lines.count(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_second_request_enters_a_worker_for_one() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            "let count = 0; Deno.serve(() => new Response(String(++count)));",
+        )],
+        &[
+            ("edge_runtime.policy", "oneshot"),
+            ("plinth.functions.max_workers", "1"),
+            ("plinth.functions.wait_timeout", "60s"),
+        ],
+    )
+    .await;
+
+    let calls = (0..12).map(|_| functions.fetch("hello"));
+    let answers = futures_util::future::join_all(calls).await;
+
+    assert_eq!(answers, vec![(200, "1".to_owned()); 12]);
+}
+
+#[tokio::test]
+async fn nobody_waits_longer_than_allowed_where_each_request_has_its_own_worker() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            "Deno.serve(async () => { await new Promise((r) => setTimeout(r, 400)); return new Response('fine'); });",
+        )],
+        &[
+            ("edge_runtime.policy", "oneshot"),
+            ("plinth.functions.max_workers", "1"),
+            ("plinth.functions.wait_timeout", "2s"),
+        ],
+    )
+    .await;
+    assert_eq!(functions.fetch("hello").await.0, 200);
+
+    let began = Instant::now();
+    let all = (0..40).map(|_| tokio::spawn(functions.get("hello").send()));
+    let all: Vec<_> = all.collect();
+    let mut statuses = Vec::new();
+    for one in all {
+        statuses.push(one.await.unwrap().unwrap().status().as_u16());
+    }
+
+    assert!(
+        statuses.contains(&200) && statuses.contains(&503),
+        "{statuses:?}"
+    );
+    // One after the other would take more than 40 times that long.
+    assert!(
+        began.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_worker_that_never_listens_again_gets_no_more_requests() {
+    let functions = TestFunctions::of(
+        "Deno.serve((req) => {
+            if (req.url.endsWith('/block')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+            return new Response('fine');
+        });",
+    )
+    .await;
+    let blocked = tokio::spawn(functions.get("hello/block").send());
+
+    let began = Instant::now();
+    loop {
+        let asked = functions
+            .get("hello")
+            .timeout(Duration::from_secs(1))
+            .send();
+        if asked.await.is_ok_and(|answer| answer.status() == 200) && began.elapsed().as_secs() > 1 {
+            break;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "everybody waits for one that is stuck"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    blocked.abort();
+}
+
+#[tokio::test]
+async fn a_line_without_an_end_makes_no_worker_look_deaf() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            "Deno.serve(async () => {
+                Deno.stdout.writeSync(new TextEncoder().encode('.'));
+                await new Promise((r) => setTimeout(r, 150));
+                const end = Date.now() + 150;
+                while (Date.now() < end);
+                return new Response('fine');
+            });",
+        )],
+        &[
+            ("plinth.functions.cpu", "1s"),
+            ("plinth.functions.spare_processes", "0"),
+        ],
+    )
+    .await;
+    functions.fetch("hello").await;
+    let first = functions.worker_pids();
+
+    for _ in 0..14 {
+        assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+    }
+
+    assert_eq!(functions.worker_pids(), first);
+}

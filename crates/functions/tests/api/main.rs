@@ -6,6 +6,7 @@ mod folder;
 mod imports;
 mod limits;
 mod refusals;
+mod residents;
 mod sandbox;
 mod serving;
 mod spares;

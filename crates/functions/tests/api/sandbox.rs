@@ -12,6 +12,8 @@ async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
         r#"
         import net from 'node:net';
         import fs from 'node:fs';
+        const late = () => new Promise((_, fail) => setTimeout(() => fail(new Error('late')), 500));
+        const soon = (work: Promise<unknown>) => Promise.race([work, late()]);
         const attempts: Record<string, () => unknown> = {{ {attempts} }};
         Deno.serve(async () => {{
           const told: Record<string, string> = {{}};
@@ -172,6 +174,39 @@ async fn private_addresses_are_out_of_reach_but_for_plinths_own() {
             .unwrap()
             .starts_with("NotCapable")
     );
+}
+
+#[tokio::test]
+async fn nothing_is_reached_over_ipv6_unless_somebody_names_networks_of_it() {
+    let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
+    let attempts = r#"
+        private: () => soon(Deno.connect({ hostname: 'fd12:3456::1', port: 80 })),
+        mail: () => soon(Deno.connect({ hostname: '2001:db8::1', port: 25 })),
+        fetched: () => soon(fetch('http://[fd12:3456::1]/').catch((error) => { throw error.cause ?? error; })),
+        four: () => soon(Deno.connect({ hostname: '127.80.76.73', port: 1 })),
+    "#;
+    let is_refused = |told: &Value, name: &str| {
+        let told = told[name].as_str().unwrap();
+        told.contains("Address family not supported")
+    };
+
+    let told = attempt(&functions, attempts).await;
+
+    for name in ["private", "mail", "fetched"] {
+        assert!(is_refused(&told, name), "{name}: {told}");
+    }
+    assert!(!is_refused(&told, "four"), "{told}");
+    functions.set(&[("plinth.functions.reachable_networks", "2000::/3")]);
+    let began = std::time::Instant::now();
+    loop {
+        let answer = functions.get("attempts").send().await.unwrap();
+        let told: Value = answer.json().await.unwrap();
+        // The worker with the old rules serves until the new one does.
+        if !is_refused(&told, "mail") {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{told}");
+    }
 }
 
 #[tokio::test]

@@ -270,10 +270,9 @@ async fn a_process_that_waited_reads_no_sources_but_its_functions_own() {
           try { await what(); return 'done'; } catch (error) { return (error as Error).name; }
         };
         Deno.serve(async (req) => {
-          const other = import.meta.url.replace(/\/(one|two)\/\d+\//, (_, name, version) => `/${name === 'one' ? 'two' : 'one'}/${name === 'one' ? 2 : 1}/`)
-            .replace(/(one|two)\/index\.ts$/, (name) => name.startsWith('one') ? 'two/index.ts' : 'one/index.ts');
+          const other = new URL(req.url).searchParams.get('other') ?? import.meta.url;
           return Response.json({
-            pid: Deno.pid, other,
+            pid: Deno.pid, url: import.meta.url,
             own: await attempt(() => Deno.readTextFile(new URL(import.meta.url))),
             read: await attempt(() => Deno.readTextFile(new URL(other))),
             list: await attempt(() => Deno.readDirSync(new URL('..', other))),
@@ -285,13 +284,14 @@ async fn a_process_that_waited_reads_no_sources_but_its_functions_own() {
     let functions = TestFunctions::with(&[], &[]).await;
     functions.shelf.deploy("one", &[("one/index.ts", code)]);
     functions.shelf.deploy("two", &[("two/index.ts", code)]);
-    told(&functions, "one").await;
+    let one = told(&functions, "one").await;
+    let other = one["url"].as_str().unwrap();
     let spare = functions.spare().await;
 
-    let told = told(&functions, "two").await;
+    let told = told(&functions, &format!("two?other={other}")).await;
 
     assert_eq!(told["pid"], spare, "{told}");
-    let other = told["other"].as_str().unwrap();
+    assert_ne!(told["url"], other);
     let other = url::Url::parse(other).unwrap().to_file_path().unwrap();
     assert!(other.is_file(), "{other:?} is there to be read");
     assert_eq!(told["own"], "done");

@@ -7,10 +7,7 @@ use std::{
     net::SocketAddr,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicI32, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -19,9 +16,9 @@ use plinth_db::{DbError, PoolConfig};
 use plinth_functions::{Deno, FunctionsParts, FunctionsService, routes};
 use plinth_log::{LogStore, Query, Record, Source, WriterThread};
 use plinth_project::{
-    ApiKey, BoxFuture, Cluster, DeployedFunction, FunctionHost, FunctionShelf, FunctionSource,
-    FunctionSurroundings, Logins, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
-    UnpackError, logins, prepare_cluster,
+    ApiKey, BoxFuture, Cluster, DeployedFunction, FunctionHost, FunctionRunner as _, FunctionShelf,
+    FunctionSource, FunctionSurroundings, Logins, Project, ProjectDb, ProjectKeys, ProjectKind,
+    ProjectRef, UnpackError, logins, prepare_cluster,
 };
 use plinth_settings::{Loader, Settings, SettingsHandle};
 use plinth_testkit::{TestDatabase, TestServer};
@@ -160,6 +157,11 @@ impl TestFunctions {
 
     pub(crate) fn write(&self, name: &str, text: &str) {
         write_all(self.folder.path(), &[(name, text)]);
+    }
+
+    /// Says that something was deployed, removed or set.
+    pub(crate) async fn changed(&self) {
+        self.service.changed(self.project.reference()).await;
     }
 
     pub(crate) fn set(&self, settings: &[(&str, &str)]) {
@@ -372,20 +374,26 @@ type Files = Vec<(String, String)>;
 pub(crate) struct TestShelf {
     functions: Mutex<BTreeMap<String, (DeployedFunction, Files)>>,
     secrets: Mutex<BTreeMap<String, String>>,
-    version: AtomicI32,
+    /// Whoever asks for functions waits for it with the answer in hand.
+    pub(crate) gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
 }
 
 impl TestShelf {
-    /// A new version of a function.
+    /// A new version of a function. Of one that was removed, it is the first of another function.
     pub(crate) fn deploy(&self, slug: &str, files: &[(&str, &str)]) -> FunctionSource {
-        let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut functions = self.functions.lock().expect("no panic");
+        let before = functions.get(slug).map(|(function, _)| function);
+        let (id, version) = before.map_or_else(
+            || (Uuid::new_v4(), 1),
+            |before| (before.id, before.version + 1),
+        );
         let source = FunctionSource {
             entrypoint: format!("supabase/functions/{slug}/index.ts"),
             import_map: None,
             static_patterns: Vec::new(),
         };
         let function = DeployedFunction {
-            id: Uuid::from_u128(7),
+            id,
             slug: slug.to_owned(),
             version,
             verify_jwt: true,
@@ -395,9 +403,14 @@ impl TestShelf {
             (format!("supabase/functions/{name}"), (*text).to_owned())
         };
         let files = files.iter().map(own).collect();
-        let mut functions = self.functions.lock().expect("no panic");
         functions.insert(slug.to_owned(), (function, files));
         source
+    }
+
+    /// From now on nobody needs a token for it.
+    pub(crate) fn open(&self, slug: &str) {
+        let mut functions = self.functions.lock().expect("no panic");
+        functions.get_mut(slug).expect("a function").0.verify_jwt = false;
     }
 
     pub(crate) fn remove(&self, slug: &str) {
@@ -420,7 +433,13 @@ impl FunctionShelf for TestShelf {
             .values()
             .map(|(function, _)| function.clone())
             .collect();
-        Box::pin(async move { Ok(all) })
+        let gate = self.gate.lock().expect("no panic").clone();
+        Box::pin(async move {
+            if let Some(gate) = gate {
+                let _passed = gate.acquire().await.expect("an open gate");
+            }
+            Ok(all)
+        })
     }
 
     fn unpack<'a>(

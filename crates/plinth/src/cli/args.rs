@@ -192,6 +192,15 @@ pub(crate) struct StartArgs {
     /// Go to the background once everything runs; `plinth stop` ends it.
     #[arg(long)]
     pub(crate) detach: bool,
+    /// Variables of the folder's functions, instead of supabase/functions/.env.
+    #[arg(long, value_name = "FILE", value_parser = existing_file)]
+    pub(crate) env_file: Option<PathBuf>,
+    /// Import map of all functions of the folder.
+    #[arg(long, value_name = "FILE", value_parser = existing_file)]
+    pub(crate) import_map: Option<PathBuf>,
+    /// Let anybody call the folder's functions.
+    #[arg(long)]
+    pub(crate) no_verify_jwt: bool,
     /// Any setting, as in --set auth.site_url=https://app.example. May be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) set: Vec<Assignment>,
@@ -238,6 +247,15 @@ impl FromStr for PortChoice {
                 .map(Self::Fixed)
                 .map_err(|_| "expected a port number from 1 to 65535, or auto".to_owned()),
         }
+    }
+}
+
+/// Relative ones are relative to where the command is given.
+fn existing_file(text: &str) -> Result<PathBuf, String> {
+    let path = std::path::absolute(text).map_err(|error| error.to_string())?;
+    match path.is_file() {
+        true => Ok(path),
+        false => Err("there is no such file".to_owned()),
     }
 }
 

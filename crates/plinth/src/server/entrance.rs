@@ -128,6 +128,17 @@ impl Entrance {
 
 fn loader(folder: &Folder, args: &StartArgs) -> Loader {
     let mut loader = Loader::new().folder(&folder.root).process_environment();
+    for (name, path) in [
+        ("plinth.functions.env_file", &args.env_file),
+        ("plinth.functions.import_map", &args.import_map),
+    ] {
+        if let Some(path) = path {
+            loader = loader.command_line(name, path.to_string_lossy());
+        }
+    }
+    if args.no_verify_jwt {
+        loader = loader.command_line("plinth.functions.verify_jwt", "false");
+    }
     for assignment in &args.set {
         loader = loader.command_line(&assignment.name, &assignment.value);
     }

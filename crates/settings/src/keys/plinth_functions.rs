@@ -3,10 +3,23 @@
 use super::AT_LEAST_ONE;
 use crate::key::{
     Key, bytes, duration, flag, integer, networks, optional_duration, optional_integer,
-    optional_url, ports, text,
+    optional_path, optional_url, ports, text,
 };
 
 pub(super) const KEYS: &[Key] = &[
+    flag(
+        "plinth.functions.verify_jwt",
+        true,
+        "Heed verify_jwt of the folder's functions; without it, anybody may call all of them.",
+    ),
+    optional_path(
+        "plinth.functions.env_file",
+        "File with the variables of the folder's functions; by default functions/.env.",
+    ),
+    optional_path(
+        "plinth.functions.import_map",
+        "Import map of all functions of the folder, whatever theirs are.",
+    ),
     flag(
         "plinth.functions.relay_error_header",
         false,
@@ -25,12 +38,20 @@ pub(super) const KEYS: &[Key] = &[
     networks(
         "plinth.functions.reachable_networks",
         &[],
-        "Private networks that functions may reach, beside Plinth itself and its database.",
+        "Private networks that functions may reach, beside Plinth itself and its database. With \
+         networks of IPv6 among them functions speak IPv6; without, they do not.",
     ),
     ports(
         "plinth.functions.refused_ports",
         &["25", "587"],
         "Ports that functions may not connect to, wherever they are: by default those of mail.",
+    ),
+    integer(
+        "plinth.functions.min_workers",
+        (0, 64),
+        0,
+        "Processes of one function that stay, once they have come, although nobody asks for it. \
+         They go when others need their place.",
     ),
     optional_integer(
         "plinth.functions.max_workers",

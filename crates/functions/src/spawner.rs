@@ -1,4 +1,4 @@
-//! The thread that starts workers, and what is settled between fork and exec.
+//! The thread that starts the runtime, and what is settled between fork and exec.
 //!
 //! Linux sends the signal for "your parent died" when the *thread* that started a process ends. A
 //! thread of a runtime may end at any time, so there is one of our own, made on first use and never
@@ -21,6 +21,8 @@ use tokio::{
     sync::oneshot,
 };
 
+use crate::ipv6;
+
 /// Connections of a worker, both ways.
 const OPEN_FILES: u64 = 65_536;
 /// Below the server itself.
@@ -34,9 +36,12 @@ struct Request {
 }
 
 /// Starts the command on the lasting thread; the current runtime watches over it.
-pub(super) async fn spawn(mut command: StdCommand) -> io::Result<Child> {
+pub(crate) async fn spawn(mut command: StdCommand, is_without_ipv6: bool) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that starts workers is gone");
     settle(&mut command);
+    if is_without_ipv6 {
+        ipv6::refuse(&mut command);
+    }
     let mut command = Command::from(command);
     command.kill_on_drop(true);
     let (reply, answer) = oneshot::channel();
