@@ -40,11 +40,17 @@ impl ReplayWish {
         })
     }
 
-    /// The newest of them, the oldest first. Nothing is missing that was told before.
-    pub(crate) async fn load(self, db: &ProjectDb, sub_topic: &str) -> Result<Replay, DbError> {
+    /// The newest of them, the oldest first. Nothing is missing that was told before, in these
+    /// transactions or, as a rule, on other nodes.
+    pub(crate) async fn load(
+        self,
+        db: &ProjectDb,
+        sub_topic: &str,
+        told: Vec<u32>,
+    ) -> Result<Replay, DbError> {
         let mut connection = db.as_service(Service::Realtime).await?;
-        if let Err(error) = commits::settle(&mut connection).await {
-            tracing::warn!("a message may be missing between the past and the present: {error}");
+        if let Err(error) = commits::settle(&mut connection, told).await {
+            tracing::warn!("messages may be missing between the past and the present: {error}");
         }
         let rows = connection
             .query(
@@ -75,21 +81,45 @@ pub(crate) struct Replayed {
     broadcast: UserBroadcast,
 }
 
+/// What somebody hears first.
+#[derive(Debug)]
+pub(crate) enum Opening {
+    Again(Replayed),
+    First(Broadcast),
+}
+
 impl Replay {
     /// The numbers of the messages.
     pub(crate) fn ids(&self) -> Vec<Box<str>> {
         self.0.iter().map(|message| message.id.clone()).collect()
     }
 
-    /// Takes one of them out.
-    pub(crate) fn take(&mut self, id: &str) -> Option<Replayed> {
-        let place = self.0.iter().position(|message| *message.id == *id)?;
-        Some(self.0.remove(place))
-    }
-
-    /// All of them, the oldest first.
-    pub(crate) fn messages(self) -> impl Iterator<Item = Replayed> {
-        self.0.into_iter()
+    /// All of them and what was told while they were read, some of which is both: each once, in
+    /// the order in which everybody else was told.
+    pub(crate) fn and(self, told: Vec<(Box<str>, Broadcast)>) -> Vec<Opening> {
+        let place = |id: &str| self.0.iter().position(|message| *message.id == *id);
+        let places: Vec<Option<usize>> = told.iter().map(|(id, _)| place(id)).collect();
+        let are_both = places.iter().rposition(Option::is_some);
+        let are_both = are_both.map_or(0, |last| last + 1);
+        let mut past: Vec<Option<Replayed>> = self.0.into_iter().map(Some).collect();
+        let mut all = Vec::with_capacity(past.len() + told.len());
+        for (index, ((_, broadcast), place)) in told.into_iter().zip(&places).enumerate() {
+            if index == are_both {
+                // From here on all of it is newer than the past.
+                all.extend(past.iter_mut().filter_map(Option::take).map(Opening::Again));
+            }
+            let Some(place) = *place else {
+                // Before the newest of the past, but not one of as many as were wished for.
+                all.push(Opening::First(broadcast));
+                continue;
+            };
+            for earlier in (0..place).filter(|earlier| !places.contains(&Some(*earlier))) {
+                all.extend(past[earlier].take().map(Opening::Again));
+            }
+            all.extend(past[place].take().map(Opening::Again));
+        }
+        all.extend(past.into_iter().flatten().map(Opening::Again));
+        all
     }
 
     fn message(row: &Row) -> Option<Replayed> {
@@ -158,5 +188,38 @@ mod tests {
         ] {
             assert_eq!(limit(bad.clone()), Err(BadReplay), "{bad}");
         }
+    }
+    #[test]
+    fn the_past_and_the_present_come_in_one_order() {
+        let order = |past: &[&str], told: &[&str]| {
+            let past = past.iter().map(|id| Replayed {
+                id: (*id).into(),
+                broadcast: UserBroadcast {
+                    event: "e".into(),
+                    body: Body::Json(Bytes::new()),
+                    meta: None,
+                },
+            });
+            let told = told.iter();
+            let told = told.map(|id| ((*id).into(), Broadcast::Verbatim((*id).into())));
+            let all = Replay(past.collect()).and(told.collect());
+            let name = |opening: &Opening| match opening {
+                Opening::Again(message) => message.id.to_string(),
+                Opening::First(Broadcast::Verbatim(id)) => format!("+{id}"),
+                Opening::First(other) => panic!("{other:?}"),
+            };
+            all.iter().map(name).collect::<Vec<_>>().join(" ")
+        };
+
+        assert_eq!(order(&["1", "2"], &[]), "1 2");
+        assert_eq!(order(&[], &["1", "2"]), "+1 +2");
+        assert_eq!(order(&["1", "2"], &["3", "4"]), "1 2 +3 +4");
+        // The stream is slower than whoever reads, or quicker.
+        assert_eq!(order(&["1", "2", "3", "4"], &["2"]), "1 2 3 4");
+        assert_eq!(order(&["1", "2", "3"], &["2", "3", "4"]), "1 2 3 +4");
+        // Not all that was told is among the newest.
+        assert_eq!(order(&["3", "4"], &["1", "2", "3"]), "+1 +2 3 4");
+        // Two who committed in another order than they began in.
+        assert_eq!(order(&["1", "2", "3"], &["3", "2"]), "1 3 2");
     }
 }

@@ -25,8 +25,9 @@ use crate::{
     subscriptions::Entry,
 };
 
-/// How long somebody who wants the past waits for the present to begin.
-const STREAM_PATIENCE: Duration = Duration::from_secs(3);
+/// How long somebody who wants the past waits for the present to begin. Clients wait ten seconds
+/// for the answer to their join.
+const STREAM_PATIENCE: Duration = Duration::from_secs(7);
 
 /// A join that passed everything that can be checked without the database.
 #[derive(Debug)]
@@ -132,7 +133,7 @@ impl Joining {
             return Ok(Replay::default());
         };
         let wish = ReplayWish::read(wish).map_err(|_| JoinRefusal::BadReplay)?;
-        let past = wish.load(db, sub_topic(&self.topic));
+        let past = wish.load(db, sub_topic(&self.topic), hub.stream.told());
         hub.numbers.replaying(past).await.map_err(|error| {
             tracing::warn!(code = "UnableToReplayMessages", "{error}");
             JoinRefusal::ReplayFailed

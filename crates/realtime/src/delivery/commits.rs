@@ -14,8 +14,10 @@ const SNAPSHOT: &str = "select pg_catalog.pg_current_snapshot()::text";
 
 const FIRST_PAUSE: Duration = Duration::from_micros(500);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// Who is in progress for longer is most likely not about to commit.
+/// Who is in progress for longer is most likely not about to commit, unless the log says so.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Nor does anybody wait longer for those of whom the log says it: their standby may be gone.
+const LONG_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What can be seen, as far as it is known.
 #[derive(Default)]
@@ -49,19 +51,38 @@ impl Commits {
     }
 }
 
-/// Waits until everybody can see what the log has told of so far.
-pub(crate) async fn settle(connection: &mut impl Queries) -> Result<(), DbError> {
+/// Waits until everybody can see what the log has told of so far: for `told`, which it has told
+/// here, and for whoever may have committed before anybody listened, or may have been told of by
+/// another node.
+pub(crate) async fn settle(
+    connection: &mut impl Queries,
+    mut told: Vec<u32>,
+) -> Result<(), DbError> {
     connection.query(NUMBER, &[]).await?;
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
-    let mut awaited = now(connection).await?.in_progress;
-    while !awaited.is_empty() && began.elapsed() < PATIENCE {
+    let mut snapshot = now(connection).await?;
+    let mut awaited = snapshot.in_progress.clone();
+    loop {
+        awaited.retain(|number| snapshot.in_progress.contains(number));
+        told.retain(|transaction| !snapshot.shows(*transaction));
+        let patience = match told.is_empty() {
+            true => PATIENCE,
+            false => LONG_PATIENCE,
+        };
+        if awaited.is_empty() && told.is_empty() {
+            return Ok(());
+        }
+        if began.elapsed() >= patience {
+            if !told.is_empty() {
+                tracing::warn!("messages may be missing between the past and the present");
+            }
+            return Ok(());
+        }
         sleep(pause).await;
         pause = LONGEST_PAUSE.min(pause * 2);
-        let in_progress = now(connection).await?.in_progress;
-        awaited.retain(|number| in_progress.contains(number));
+        snapshot = now(connection).await?;
     }
-    Ok(())
 }
 
 async fn now(connection: &mut impl Queries) -> Result<Snapshot, DbError> {

@@ -20,7 +20,7 @@ use crate::{
     cluster::{Envelope, Link, NodeId, Outlet, RoomClock, Said},
     numbers::Numbers,
     protocol::{Broadcast, Frame, Ref, Version},
-    replay::{Replay, Replayed},
+    replay::{Opening, Replay},
 };
 
 /// All of it is told to everybody who comes in.
@@ -203,22 +203,17 @@ impl Room {
         let version = member.version;
         {
             let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
-            let again = |message: Replayed| message.encode(version, entrance.join_ref, &self.topic);
-            let mut past = entrance.replay;
-            // What was told meanwhile stands in its own order behind the past, part of it or not.
             let missed = entrance.missed.map(|missed| missed.take());
-            let missed: Vec<_> = missed
-                .unwrap_or_default()
-                .into_iter()
-                .filter_map(|(id, told)| match past.take(&id) {
-                    Some(message) => again(message),
-                    None if member.hearing().broadcast => told.encode(version, &self.topic),
-                    None => None,
-                })
-                .collect();
+            let heard = entrance.replay.and(missed.unwrap_or_default());
+            let heard = heard.into_iter().filter_map(|opening| match opening {
+                Opening::Again(message) => message.encode(version, entrance.join_ref, &self.topic),
+                Opening::First(told) if member.hearing().broadcast => {
+                    told.encode(version, &self.topic)
+                }
+                Opening::First(_) => None,
+            });
             let mut opening = vec![entrance.reply];
-            opening.extend(past.messages().filter_map(again));
-            opening.extend(missed);
+            opening.extend(heard);
             if entrance.is_told_state {
                 let frame = Frame {
                     join_ref: entrance.join_ref,

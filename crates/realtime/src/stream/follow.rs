@@ -522,6 +522,7 @@ impl Task {
             .told_from_database(self.committed_at, message.inserted_at);
         let topic = format!("{TOPIC_PREFIX}{}", message.sub_topic);
         let broadcast = Broadcast::User(message.broadcast);
+        self.hub.stream.tells_of(self.transaction);
         self.hub
             .broadcast_once(&topic, message.is_private, &broadcast, &message.id);
     }

@@ -11,8 +11,9 @@ mod progress;
 mod slot;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use plinth_project::Project;
@@ -22,6 +23,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use slot::sweep as sweep_slots;
 
 use crate::hub::Hub;
+
+/// So many transactions are remembered. More are hardly about to become visible: each has a
+/// connection of its own.
+const MOST_TOLD: usize = 1_024;
+/// Older ones have become visible long ago.
+const LATELY: Duration = Duration::from_secs(60);
 
 /// Whether changes arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +44,8 @@ pub(crate) enum Flow {
 pub(crate) struct Stream {
     flow: watch::Sender<Flow>,
     is_running: Mutex<bool>,
+    /// The last transactions whose messages were told, the newest last.
+    told: Mutex<VecDeque<(Instant, u32)>>,
 }
 
 impl Default for Stream {
@@ -44,6 +53,7 @@ impl Default for Stream {
         Self {
             flow: watch::Sender::new(Flow::Down(None)),
             is_running: Mutex::new(false),
+            told: Mutex::default(),
         }
     }
 }
@@ -54,11 +64,34 @@ impl Stream {
         self.flow.subscribe()
     }
 
-    /// Waits until messages of the database arrive, but not for ever.
+    /// Waits until messages of the database arrive, or it is known why they do not; not for ever.
     pub(crate) async fn come_up(&self, patience: Duration) {
         let mut flow = self.flow();
-        let is_up = flow.wait_for(|flow| matches!(flow, Flow::Up { .. }));
-        _ = tokio::time::timeout(patience, is_up).await;
+        let is_known = flow.wait_for(|flow| *flow != Flow::Down(None));
+        _ = tokio::time::timeout(patience, is_known).await;
+    }
+
+    /// The transactions of which something was told lately.
+    pub(crate) fn told(&self) -> Vec<u32> {
+        let told = self.lock_told();
+        let lately = told.iter().filter(|(at, _)| at.elapsed() < LATELY);
+        lately.map(|(_, transaction)| *transaction).collect()
+    }
+
+    /// Messages of a transaction are about to be told.
+    fn tells_of(&self, transaction: u32) {
+        let mut told = self.lock_told();
+        if told.back().is_some_and(|(_, last)| *last == transaction) {
+            return;
+        }
+        if told.len() == MOST_TOLD {
+            told.pop_front();
+        }
+        told.push_back((Instant::now(), transaction));
+    }
+
+    fn lock_told(&self) -> MutexGuard<'_, VecDeque<(Instant, u32)>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn is_up(&self) -> bool {

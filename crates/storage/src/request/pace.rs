@@ -207,7 +207,7 @@ mod tests {
 
     const SLOW: Result<usize, &str> = Err("RequestTimeout");
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_sends_nothing_is_given_up() {
         let begun = Instant::now();
         let silent = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
@@ -216,28 +216,28 @@ mod tests {
         assert!(begun.elapsed() >= BRIEF.window);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_byte_now_and_then_is_not_enough() {
         let trickle = pieces(1000, 1, BRIEF.window / 10);
         let size = size(BRIEF.keep(trickle), Duration::ZERO).await;
         assert_eq!(size, SLOW.map_err(str::to_owned));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn whoever_sends_enough_may_take_many_windows() {
         let steady = pieces(15, 100, BRIEF.window / 5);
         let size = size(BRIEF.keep(steady), Duration::ZERO).await;
         assert_eq!(size, Ok(1500));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn time_that_we_take_is_not_the_clients() {
         let quick = pieces(6, 1, Duration::ZERO);
         let size = size(BRIEF.keep(quick), BRIEF.window / 2).await;
         assert_eq!(size, Ok(6));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn no_body_lasts_longer_than_the_longest() {
         let pace = Pace {
             longest: BRIEF.window / 2,
