@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use super::threads;
 use crate::{
     commands,
     steps::Outcome,
@@ -146,6 +147,7 @@ impl Artifacts {
                 .env("CARGO_MANIFEST_DIR", &test.folder)
                 .env(variable, value)
                 .stdin(Stdio::null());
+            threads::share_processors(&mut command);
             if !command.status().is_ok_and(|status| status.success()) {
                 failed.push(format!("{} of {}", test.target, test.package));
             }

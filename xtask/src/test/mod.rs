@@ -7,6 +7,7 @@
 mod artifacts;
 mod s3_store;
 mod ssr;
+mod threads;
 
 use std::{
     cell::OnceCell,
@@ -101,6 +102,7 @@ fn rust_steps(web_build: Option<String>, built: &OnceCell<Artifacts>) -> Vec<Ste
     };
     let mut tests = workspace::cargo();
     tests.args(["test", "--workspace", "--no-fail-fast"]);
+    threads::share_processors(&mut tests);
     vec![
         Step::new(BUILD, build).needs(web_build),
         Step::command("rust tests", tests).needs([BUILD, RUNTIME_PACKAGES, WASM_TARGET]),
