@@ -1,25 +1,9 @@
-//! The thread that starts the runtime, and what is settled between fork and exec.
-//!
-//! Linux sends the signal for "your parent died" when the *thread* that started a process ends. A
-//! thread of a runtime may end at any time, so there is one of our own, made on first use and never
-//! ended.
+//! How the runtime is started: what is settled between fork and exec.
 
-use std::{
-    io,
-    os::unix::process::CommandExt as _,
-    process::Command as StdCommand,
-    sync::{
-        OnceLock,
-        mpsc::{Sender, channel},
-    },
-};
+use std::{io, os::unix::process::CommandExt as _, process::Command as StdCommand};
 
 use rustix::process::{Resource, Rlimit, Signal};
-use tokio::{
-    process::{Child, Command},
-    runtime::Handle,
-    sync::oneshot,
-};
+use tokio::process::{Child, Command};
 
 use crate::ipv6;
 
@@ -28,53 +12,19 @@ const OPEN_FILES: u64 = 65_536;
 /// Below the server itself.
 const NICE: i32 = 5;
 
-struct Request {
-    command: Command,
-    /// The runtime that will wait for the process.
-    runtime: Handle,
-    reply: oneshot::Sender<io::Result<Child>>,
-}
-
-/// Starts the command on the lasting thread; the current runtime watches over it.
+/// Starts the command; it ends when we do, or when nobody holds it.
 pub(crate) async fn spawn(mut command: StdCommand, is_without_ipv6: bool) -> io::Result<Child> {
-    let gone = || io::Error::other("the thread that starts workers is gone");
     settle(&mut command);
     if is_without_ipv6 {
         ipv6::refuse(&mut command);
     }
+    plinth_child::die_with_us(&mut command, Signal::KILL);
     let mut command = Command::from(command);
     command.kill_on_drop(true);
-    let (reply, answer) = oneshot::channel();
-    let request = Request {
-        command,
-        runtime: Handle::current(),
-        reply,
-    };
-    thread()?.send(request).map_err(|_| gone())?;
-    answer.await.map_err(|_| gone())?
+    plinth_child::spawn(command, Signal::KILL).await
 }
 
-fn thread() -> io::Result<&'static Sender<Request>> {
-    static THREAD: OnceLock<Option<Sender<Request>>> = OnceLock::new();
-    let sender = THREAD.get_or_init(|| {
-        let (sender, requests) = channel::<Request>();
-        let run = move || {
-            for mut request in requests {
-                let _entered = request.runtime.enter();
-                // A child that nobody takes is dropped, and killed with that.
-                _ = request.reply.send(request.command.spawn());
-            }
-        };
-        let thread = std::thread::Builder::new().name("worker-spawner".to_owned());
-        thread.spawn(run).ok()?;
-        Some(sender)
-    });
-    let sender = sender.as_ref();
-    sender.ok_or_else(|| io::Error::other("no thread could be started"))
-}
-
-/// No core dumps, many open files, a place behind the server, no descriptor of ours, and an end
-/// together with us.
+/// No core dumps, many open files, a place behind the server, and no descriptor of ours.
 fn settle(command: &mut StdCommand) {
     let files = rustix::process::getrlimit(Resource::Nofile);
     let most = files
@@ -88,7 +38,6 @@ fn settle(command: &mut StdCommand) {
         current: Some(0),
         maximum: Some(0),
     };
-    let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only system calls are made, nothing is allocated.
     unsafe {
         command.pre_exec(move || {
@@ -96,7 +45,7 @@ fn settle(command: &mut StdCommand) {
             rustix::process::setrlimit(Resource::Nofile, files)?;
             _ = rustix::process::nice(NICE);
             close_descriptors();
-            die_with(parent)
+            Ok(())
         });
     }
 }
@@ -111,20 +60,3 @@ fn close_descriptors() {
 
 #[cfg(not(target_os = "linux"))]
 fn close_descriptors() {}
-
-#[cfg(target_os = "linux")]
-fn die_with(parent: rustix::process::Pid) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    // We may have died before the request was made.
-    match rustix::process::getppid() == Some(parent) {
-        true => Ok(()),
-        false => Err(rustix::io::Errno::SRCH.into()),
-    }
-}
-
-/// Other systems have no such request; a worker ends when its standard input does.
-#[cfg(not(target_os = "linux"))]
-fn die_with(_parent: rustix::process::Pid) -> io::Result<()> {
-    let _ = Signal::KILL;
-    Ok(())
-}

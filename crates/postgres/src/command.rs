@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use plinth_child::die_with_us;
 use rustix::process::Signal;
 
 use crate::account::Account;
@@ -39,27 +40,6 @@ pub(crate) fn unprivileged(
     die_with_us(&mut command, on_our_death);
     command
 }
-
-#[cfg(target_os = "linux")]
-fn die_with_us(command: &mut Command, signal: Signal) {
-    let parent = rustix::process::getpid();
-    // SAFETY: between fork and exec only two system calls are made, nothing is allocated. They come
-    // after the change of user, which would clear the request.
-    unsafe {
-        command.pre_exec(move || {
-            rustix::process::set_parent_process_death_signal(Some(signal))?;
-            // We may have died before the request was made.
-            if rustix::process::getppid() != Some(parent) {
-                return Err(rustix::io::Errno::SRCH.into());
-            }
-            Ok(())
-        });
-    }
-}
-
-/// Other systems have no such request; the next start finds the server that was left and stops it.
-#[cfg(not(target_os = "linux"))]
-fn die_with_us(_command: &mut Command, _signal: Signal) {}
 
 #[cfg(test)]
 mod tests {

@@ -24,6 +24,15 @@ const PROJECT_AND_BELOW: &[&str] = &[
     "plinth-settings",
     "plinth-token",
 ];
+/// Besides what services use, processes that users' code runs in.
+const FUNCTIONS: &[&str] = &[
+    "plinth-child",
+    "plinth-db",
+    "plinth-log",
+    "plinth-project",
+    "plinth-settings",
+    "plinth-token",
+];
 /// Besides what services use, databases as wholes, and the layer with which the operators' own
 /// pages keep their sessions.
 const PLATFORM: &[&str] = &[
@@ -57,13 +66,14 @@ const DRAWING: &[(&str, MayUse)] = &[
     ("plinth-rest", Only(PROJECT_AND_BELOW)),
     ("plinth-realtime", Only(PROJECT_AND_BELOW)),
     ("plinth-storage", Only(PROJECT_AND_BELOW)),
-    ("plinth-functions", Only(PROJECT_AND_BELOW)),
+    ("plinth-functions", Only(FUNCTIONS)),
     ("plinth-platform", Only(PLATFORM)),
     ("plinth-project", Only(FOUNDATIONS)),
+    ("plinth-child", Only(&[])),
     ("plinth-db", Only(&[])),
     ("plinth-dump", Only(&["plinth-db"])),
     ("plinth-log", Only(&[])),
-    ("plinth-postgres", Only(&[])),
+    ("plinth-postgres", Only(&["plinth-child"])),
     ("plinth-settings", Only(&[])),
     ("plinth-token", Only(&[])),
     ("plinth-client", Only(&["plinth-token"])),

@@ -7,7 +7,6 @@ mod leftover;
 mod prepare;
 mod process;
 mod processes;
-mod spawner;
 mod supervise;
 
 use std::collections::BTreeMap;

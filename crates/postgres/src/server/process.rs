@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use plinth_child::signal;
 use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, Command};
@@ -15,7 +16,6 @@ use tokio::time::timeout;
 use super::OnLog;
 use super::failure::RecentLog;
 use super::leftover::PidFile;
-use super::spawner::{self, signal};
 use crate::account::Account;
 use crate::command::unprivileged;
 use crate::error::{Error, Result, plain};
@@ -52,7 +52,7 @@ impl Launch {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = spawner::spawn(command)
+        let mut child = plinth_child::spawn(command, Signal::INT)
             .await
             .map_err(|cause| Error::StartFailed {
                 reason: plain(&cause),
