@@ -18,6 +18,8 @@ use crate::{
 
 /// Clients at once.
 pub(super) const CONNECTIONS: u16 = 32;
+/// Until code that runs often has been compiled well, on every side.
+const WARM_UP: Duration = Duration::from_secs(3);
 /// Part of what Deno serves by itself.
 const LEAST_OF_DENO: f64 = 0.6;
 /// Added to the median of one client, in milliseconds.
@@ -86,7 +88,8 @@ impl Warm {
             (self.talk)(&path, Some(place.key)),
             (self.talk)("/", Some(place.key)),
         );
-        load::run_alone(place.port, ours.clone(), 1)?;
+        throughput(bare.port, &theirs, WARM_UP)?;
+        throughput(place.port, &ours, WARM_UP)?;
         let duration = Duration::from_secs(options.seconds.into());
         let mut rate = |port, talk: &Talk| calm.take(|| throughput(port, talk, duration));
         let (mut rates, mut bare_rates, mut nginx_rates) = (Vec::new(), Vec::new(), Vec::new());
