@@ -11,8 +11,16 @@ use crate::error::{Error, Result};
 /// Held for as long as this process may use the state folder.
 #[derive(Debug)]
 pub struct InstanceLock {
-    /// The lock belongs to the open file and ends with it.
-    _file: File,
+    /// The lock belongs to the open file and ends with the last who has it open.
+    file: File,
+}
+
+impl Drop for InstanceLock {
+    /// A process that is being started has all our files open for a moment, and would keep the lock
+    /// for as long.
+    fn drop(&mut self) {
+        _ = self.file.unlock();
+    }
 }
 
 impl InstanceLock {
@@ -48,7 +56,7 @@ impl InstanceLock {
         }
         // The pid only informs people, so a full disk must not stop us here.
         _ = write_pid(&mut file);
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 
@@ -80,6 +88,17 @@ mod tests {
         assert!(error.to_string().contains(&pid), "{error}");
         drop(first);
         InstanceLock::acquire(&state_dir).unwrap();
+    }
+
+    #[test]
+    fn it_ends_although_a_process_that_begins_has_the_file_open_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = InstanceLock::acquire(folder.path()).unwrap();
+        let _inherited = lock.file.try_clone().unwrap();
+
+        drop(lock);
+
+        InstanceLock::acquire(folder.path()).unwrap();
     }
 
     #[test]
