@@ -295,3 +295,44 @@ async fn a_body_is_streamed_in_both_directions_at_once() {
 
     assert_eq!(answer.body.len(), 500_000);
 }
+
+/// Sends everything before it listens, as many clients do.
+#[tokio::test]
+async fn whoever_is_refused_early_may_finish_sending_and_sees_why() {
+    let mut setup = Setup::new(
+        Router::new()
+            .route(
+                "/unread",
+                axum::routing::post(async || StatusCode::CONFLICT),
+            )
+            .route("/begun", axum::routing::post(begin_to_read))
+            .route("/large", axum::routing::post(async |_: Bytes| "taken")),
+    );
+    setup.config.max_body_bytes = 20 << 20;
+    let server = setup.start().await;
+
+    for (path, megabytes, status) in [
+        ("/unread", 30, "409"),
+        ("/begun", 20, "418"),
+        ("/large", 30, "413"),
+    ] {
+        let mut stream = connect(&server).await;
+        let length = megabytes << 20;
+        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        stream.write_all(&vec![0; length]).await.expect("all of it");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an answer");
+
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
+    }
+}
+
+async fn begin_to_read(body: Body) -> StatusCode {
+    let mut pieces = body.into_data_stream();
+    futures_util::StreamExt::next(&mut pieces).await;
+    StatusCode::IM_A_TEAPOT
+}

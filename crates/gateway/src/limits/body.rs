@@ -7,19 +7,13 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use axum::BoxError;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{Full, Limited};
 use hyper::body::{Body, Frame, SizeHint};
 use plinth_project::BodyLimit;
-
-/// How much of a body that was refused on its way is still read and thrown away. A client that is
-/// still sending when the connection closes may never see the answer.
-const DRAIN_BYTES: u64 = 16 << 20;
-const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// A request's body under its limit.
 pub(crate) struct LimitedBody<B>
@@ -43,48 +37,12 @@ where
         }
     }
 
-    fn throw_away(&mut self) {
-        if let Some(rest) = self.inner.take()
-            && !rest.is_end_stream()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(drain(rest));
-        }
-    }
-
     fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         self.limit.mark_exceeded();
-        self.throw_away();
+        self.inner = None;
         // The error's type cannot be made from outside, and it is the one that axum knows.
         Pin::new(&mut Limited::new(Full::new(Bytes::from_static(b"x")), 0)).poll_frame(cx)
     }
-}
-
-impl<B> Drop for LimitedBody<B>
-where
-    B: Body<Data = Bytes> + Send + Unpin + 'static,
-{
-    /// Whoever read it had enough. Nobody who waits to be asked for a body is asked for it now:
-    /// one of which nothing was read stays where it is.
-    fn drop(&mut self) {
-        if self.read > 0 {
-            self.throw_away();
-        }
-    }
-}
-
-async fn drain<B: Body<Data = Bytes> + Unpin>(mut rest: B) {
-    let read = async {
-        let mut drained = 0;
-        while let Some(Ok(frame)) = rest.frame().await {
-            drained += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if drained > DRAIN_BYTES {
-                break;
-            }
-        }
-    };
-    // Too much or too slow: the connection closes, which is all that can be done then.
-    let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
 impl<B> Body for LimitedBody<B>
@@ -137,8 +95,7 @@ mod tests {
     use std::convert::Infallible;
 
     use futures_util::stream;
-    use http_body_util::StreamBody;
-    use tokio::sync::mpsc;
+    use http_body_util::{BodyExt, StreamBody};
 
     use super::*;
 
@@ -190,41 +147,5 @@ mod tests {
         limit.lift();
 
         assert_eq!(body.collect().await.expect("no limit").to_bytes(), "abc");
-    }
-
-    /// A body whose pieces somebody sends, one at a time.
-    fn sent() -> (
-        mpsc::Sender<&'static str>,
-        impl Body<Data = Bytes, Error = Infallible> + Unpin,
-    ) {
-        let (sender, receiver) = mpsc::channel(1);
-        let pieces = stream::unfold(receiver, async |mut receiver| {
-            let piece: &str = receiver.recv().await?;
-            let frame = Frame::data(Bytes::from_static(piece.as_bytes()));
-            Some((Piece::Ok(frame), receiver))
-        });
-        (sender, StreamBody::new(Box::pin(pieces)))
-    }
-
-    #[tokio::test]
-    async fn what_nobody_reads_to_its_end_is_thrown_away() {
-        let (sender, body) = sent();
-        let mut body = LimitedBody::new(body, BodyLimit::new(1000));
-        sender.send("abc").await.expect("taken");
-        body.frame().await.expect("a piece").expect("whole");
-
-        drop(body);
-
-        for _ in 0..5 {
-            sender.send("def").await.expect("somebody reads on");
-        }
-    }
-
-    #[tokio::test]
-    async fn what_nobody_began_to_read_is_not_asked_for() {
-        let (sender, body) = sent();
-        drop(LimitedBody::new(body, BodyLimit::new(1000)));
-
-        assert!(sender.send("abc").await.is_err());
     }
 }

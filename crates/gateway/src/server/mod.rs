@@ -2,6 +2,7 @@
 
 mod bind;
 mod connections;
+mod lingering;
 mod patience;
 mod protocol;
 mod tls;
@@ -24,6 +25,7 @@ pub use unix::serve_unix;
 
 use crate::{Gateway, Peer};
 use connections::Connections;
+use lingering::{Lingering, Unread};
 use patience::{Impatient, Seat};
 use protocol::Protocol;
 
@@ -68,13 +70,16 @@ pub async fn serve(
         let (tls, gateway, protocol) = (tls.clone(), gateway.clone(), protocol.clone());
         connections.spawn(|connection| async move {
             let patience = gateway.config().header_timeout;
+            let unread = Unread::default();
+            let watch = unread.clone();
             let service = service_fn(move |request: Request<Incoming>| {
                 let gateway = gateway.clone();
+                let request = request.map(|body| watch.watch(body));
                 async move { Ok::<_, Infallible>(gateway.handle(request, peer).await) }
             });
             match tls {
                 None => {
-                    let stream = Impatient::new(stream, patience, seat);
+                    let stream = Lingering::new(Impatient::new(stream, patience, seat), unread);
                     connection.drive(protocol.serve(stream, service)).await;
                 }
                 Some(tls) => {
@@ -83,7 +88,7 @@ pub async fn serve(
                     let Ok(Ok(stream)) = connection.unless_stopped(handshake).await else {
                         return;
                     };
-                    let stream = Impatient::new(stream, patience, seat);
+                    let stream = Lingering::new(Impatient::new(stream, patience, seat), unread);
                     connection.drive(protocol.serve(stream, service)).await;
                 }
             }
