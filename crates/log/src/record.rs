@@ -1,11 +1,11 @@
 //! One entry of the log and its line in a segment.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Level, Source, Timestamp};
+use crate::{Fields, Level, Source, Timestamp};
 
 /// A record's line is cut to this size and then carries the field `truncated: true`.
 pub const MAX_RECORD_BYTES: usize = 64 << 10;
@@ -45,8 +45,8 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// Details under fixed names (`status`, `path`, `user.id`, `duration_ms`).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub fields: BTreeMap<Cow<'static, str>, Value>,
+    #[serde(default, skip_serializing_if = "Fields::is_empty")]
+    pub fields: Fields,
 }
 
 impl Record {
@@ -59,7 +59,7 @@ impl Record {
             source,
             message: message.into(),
             request_id: None,
-            fields: BTreeMap::new(),
+            fields: Fields::default(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Record {
     /// Adds a detail; a second one of the same name replaces the first.
     #[must_use]
     pub fn field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
-        self.fields.insert(name.into(), value.into());
+        self.fields.insert(name, value);
         self
     }
 

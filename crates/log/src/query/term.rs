@@ -88,8 +88,8 @@ fn contains_text(record: &Record, text: &str) -> bool {
             .is_some_and(|id| contains_ignoring_case(id, text))
         || record
             .fields
-            .values()
-            .any(|value| contains_ignoring_case(&text_of(value), text))
+            .iter()
+            .any(|(_, value)| contains_ignoring_case(&text_of(value), text))
 }
 
 /// What a key of the query bar means in this record. `user` also finds `user.id`, as `function`

@@ -37,7 +37,7 @@ pub fn redact_record(record: &mut Record) {
     if let Some(request_id) = &mut record.request_id {
         redact_string(request_id);
     }
-    for (name, value) in &mut record.fields {
+    for (name, value) in record.fields.iter_mut() {
         redact_member(name, value);
     }
 }
