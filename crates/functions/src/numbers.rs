@@ -62,6 +62,7 @@ pub(crate) struct Numbers {
 #[derive(Debug)]
 struct Often {
     in_flight: Gauge,
+    succeeded: Counter,
     wait: Histogram,
     resident: Gauge,
     cpu: Counter,
@@ -81,6 +82,7 @@ impl Numbers {
     fn often(&self) -> &Often {
         self.often.get_or_init(|| Often {
             in_flight: gauge!(IN_FLIGHT, self.labels.iter()),
+            succeeded: self.answered(200),
             wait: histogram!(WAIT, self.labels.iter()),
             resident: gauge!(RESIDENT, self.labels.iter()),
             cpu: counter!(CPU, self.labels.iter()),
@@ -97,8 +99,20 @@ impl Numbers {
     }
 
     pub(crate) fn call_ended(&self, status: u16) {
-        self.often().in_flight.decrement(1.0);
-        counter!(REQUESTS, self.with("status", status.to_string())).increment(1);
+        let Often {
+            in_flight,
+            succeeded,
+            ..
+        } = self.often();
+        in_flight.decrement(1.0);
+        match status {
+            200 => succeeded.increment(1),
+            _ => self.answered(status).increment(1),
+        }
+    }
+
+    fn answered(&self, status: u16) -> Counter {
+        counter!(REQUESTS, self.with("status", status.to_string()))
     }
 
     pub(crate) fn waited(&self, time: Duration) {

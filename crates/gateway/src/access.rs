@@ -11,7 +11,10 @@ use http::{HeaderValue, Method, StatusCode, Uri, header::USER_AGENT, request::Pa
 use plinth_log::{Level, LogStore, Record, Source};
 use plinth_project::{Caller, ProjectRef, RequestId};
 
-use crate::{metrics, origin::Origin};
+use crate::{
+    metrics::{self, Requests},
+    origin::Origin,
+};
 
 /// The client went away before there was an answer. No standard has a number for that; this is
 /// the one that nginx made common.
@@ -23,6 +26,7 @@ pub(crate) struct Sink {
     /// Project zero: what concerns no project is recorded there.
     pub(crate) platform: ProjectRef,
     in_flight: Gauge,
+    requests: Requests,
 }
 
 impl Sink {
@@ -31,6 +35,7 @@ impl Sink {
             logs,
             platform,
             in_flight: metrics::in_flight(),
+            requests: Requests::default(),
         }
     }
 }
@@ -152,7 +157,7 @@ impl Drop for Access {
                 duration,
             )
         });
-        metrics::count_request(
+        self.sink.requests.count(
             self.service,
             &self.method,
             status,

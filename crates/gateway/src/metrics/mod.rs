@@ -5,18 +5,16 @@
 
 mod page;
 mod process;
+mod requests;
 mod sums;
 
 use std::time::Duration;
 
-use http::{Method, StatusCode};
-use metrics::{
-    Gauge, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-};
+use metrics::{Gauge, Unit, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use plinth_project::ProjectRef;
 
 pub(crate) use page::render;
+pub(crate) use requests::Requests;
 
 const REQUESTS: &str = "plinth_http_requests_total";
 const DURATION: &str = "plinth_http_request_duration_seconds";
@@ -123,63 +121,4 @@ pub(crate) fn in_flight() -> Gauge {
 /// The open connections.
 pub(crate) fn connections() -> Gauge {
     gauge!(CONNECTIONS)
-}
-
-/// One answered request. `project` is one that exists, so that clients cannot invent labels.
-pub(crate) fn count_request(
-    service: &'static str,
-    method: &Method,
-    status: StatusCode,
-    project: Option<&ProjectRef>,
-    duration: Duration,
-) {
-    let project = project.map_or_else(|| "none".to_owned(), ToString::to_string);
-    counter!(
-        REQUESTS,
-        "service" => service,
-        "method" => method_label(method),
-        "status_class" => class_label(status),
-        "project" => project,
-    )
-    .increment(1);
-    histogram!(DURATION, "service" => service).record(duration);
-}
-
-/// Anybody may send any method; only those that mean something become labels.
-fn method_label(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "OTHER",
-    }
-}
-
-fn class_label(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        100..200 => "1xx",
-        200..300 => "2xx",
-        300..400 => "3xx",
-        400..500 => "4xx",
-        _ => "5xx",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_come_from_a_small_set() {
-        let made_up = Method::from_bytes(b"BREW").expect("a method");
-        assert_eq!(method_label(&made_up), "OTHER");
-        assert_eq!(method_label(&Method::PATCH), "PATCH");
-        assert_eq!(class_label(StatusCode::SWITCHING_PROTOCOLS), "1xx");
-        assert_eq!(class_label(StatusCode::NOT_FOUND), "4xx");
-        assert_eq!(class_label(StatusCode::GATEWAY_TIMEOUT), "5xx");
-    }
 }
