@@ -311,14 +311,22 @@ async fn whoever_is_refused_early_may_finish_sending_and_sees_why() {
     setup.config.max_body_bytes = 20 << 20;
     let server = setup.start().await;
 
-    for (path, megabytes, status) in [
-        ("/unread", 30, "409"),
-        ("/begun", 20, "418"),
-        ("/large", 30, "413"),
+    for (path, megabytes, status, more) in [
+        ("/unread", 30, "409", ""),
+        ("/begun", 20, "418", ""),
+        ("/large", 30, "413", ""),
+        // Some offer HTTP/2 in this way with every request.
+        (
+            "/unread",
+            30,
+            "409",
+            "connection: upgrade\r\nupgrade: h2c\r\n",
+        ),
     ] {
         let mut stream = connect(&server).await;
         let length = megabytes << 20;
-        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n");
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: a\r\n{more}content-length: {length}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.expect("sent");
         stream.write_all(&vec![0; length]).await.expect("all of it");
         let mut answer = String::new();

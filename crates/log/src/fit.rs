@@ -1,6 +1,6 @@
 //! Cuts records whose line would exceed [`MAX_RECORD_BYTES`].
 //!
-//! The message keeps half of the room; fields share the rest in the order they came in. What is cut
+//! The message keeps half of the room; fields share the rest, short ones first. What is cut
 //! is measured as written, because an escaped control character takes six bytes.
 
 use serde_json::Value;
@@ -14,6 +14,8 @@ const FRAME_BYTES: usize = 1024;
 const MESSAGE_BYTES: usize = MAX_RECORD_BYTES / 2;
 const REQUEST_ID_BYTES: usize = 512;
 const FIELD_NAME_BYTES: usize = 256;
+/// Fields up to this length come before longer ones.
+const SHORT_BYTES: usize = 256;
 
 /// Cuts the record so that its line fits; most records pass without being looked at.
 pub(crate) fn cut_to_fit(record: &mut Record) {
@@ -32,7 +34,10 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
         cut_text(request_id, REQUEST_ID_BYTES);
         room -= written_len(request_id);
     }
-    for (mut name, value) in std::mem::take(&mut record.fields) {
+    let mut fields: Vec<_> = std::mem::take(&mut record.fields).into_iter().collect();
+    // Nobody hides who he is and how it went behind a long path.
+    fields.sort_by_cached_key(|(_, value)| json_len(value) > SHORT_BYTES);
+    for (mut name, value) in fields {
         if written_len(&name) > FIELD_NAME_BYTES {
             cut_text(name.to_mut(), FIELD_NAME_BYTES);
         }
@@ -42,7 +47,7 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
             .and_then(|room| cut_value(value, room))
         {
             room -= overhead + json_len(&value);
-            record.fields.push(name, value);
+            record.fields.insert(name, value);
         }
     }
     record.fields.insert(TRUNCATED_FIELD, true);
@@ -151,6 +156,21 @@ mod tests {
         assert!(huge.fields["body"].as_str().unwrap().len() > 20_000);
         assert!(!huge.fields.contains_key("list"));
         assert_eq!(huge.fields["truncated"], true);
+    }
+
+    #[test]
+    fn a_long_field_leaves_room_for_short_ones_behind_it() {
+        let mut huge = record("m".repeat(1 << 20))
+            .field("path", "/".repeat(1 << 20))
+            .field("status", 414)
+            .field("client", "203.0.113.7");
+
+        cut_to_fit(&mut huge);
+
+        assert!(line_len(&huge) <= MAX_RECORD_BYTES);
+        assert!(huge.fields["path"].as_str().unwrap().len() > 20_000);
+        assert_eq!(huge.fields["status"], 414);
+        assert_eq!(huge.fields["client"], "203.0.113.7");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! The end of a connection whose client is still sending.
 //!
-//! An answer that is given before the whole body has come ends the connection. If it were closed
+//! An answer that is given before the whole body has come may end its connection. If it were closed
 //! with bytes unread, the system would tell the client that it was reset, and whoever sends first
 //! and listens later would lose the answer. So what still comes is read and thrown away for a
-//! while.
+//! while, by a task of its own: nobody waits for that.
 
 use std::{
     io,
-    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc,
@@ -17,10 +16,12 @@ use std::{
     time::Duration,
 };
 
+use http::{Request, Version};
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Instant, Sleep, sleep_until},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    runtime::Handle,
+    time::timeout,
 };
 
 /// How long a client may go on sending what nobody wants.
@@ -31,18 +32,24 @@ const SILENCE: Duration = Duration::from_secs(2);
 
 const BUFFER: usize = 16 << 10;
 
-/// Whether a request's body was left unread.
+/// Whether the last request's body was left unread.
 #[derive(Clone, Default)]
 pub(crate) struct Unread(Arc<AtomicBool>);
 
 impl Unread {
-    /// Notices if the body is dropped before its end.
-    pub(crate) fn watch<B: Body + Unpin>(&self, body: B) -> Watched<B> {
-        Watched {
-            has_ended: body.is_end_stream(),
-            body,
-            unread: self.clone(),
+    /// Notices if the request's body is dropped before its end.
+    pub(crate) fn watch<B: Body + Unpin>(&self, request: Request<B>) -> Request<Watched<B>> {
+        // With HTTP/2 such a request ends alone, and the connection goes on.
+        let is_alone = request.version() < Version::HTTP_2;
+        if is_alone {
+            // Nothing is left of the request before, or this one would not have been found.
+            self.0.store(false, Relaxed);
         }
+        request.map(|body| Watched {
+            has_ended: false,
+            body,
+            unread: is_alone.then(|| self.clone()),
+        })
     }
 }
 
@@ -50,7 +57,7 @@ impl Unread {
 pub(crate) struct Watched<B: Body + Unpin> {
     body: B,
     has_ended: bool,
-    unread: Unread,
+    unread: Option<Unread>,
 }
 
 impl<B: Body + Unpin> Body for Watched<B> {
@@ -62,7 +69,7 @@ impl<B: Body + Unpin> Body for Watched<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        self.has_ended = frame.is_none() || self.body.is_end_stream();
+        self.has_ended = frame.is_none();
         Poll::Ready(frame)
     }
 
@@ -77,81 +84,89 @@ impl<B: Body + Unpin> Body for Watched<B> {
 
 impl<B: Body + Unpin> Drop for Watched<B> {
     fn drop(&mut self) {
-        if !self.has_ended {
-            self.unread.0.store(true, Relaxed);
+        if let Some(unread) = &self.unread
+            && !self.has_ended
+            && !self.body.is_end_stream()
+        {
+            unread.0.store(true, Relaxed);
         }
     }
 }
 
-/// A stream that reads on after its end where something was left unread.
-pub(crate) struct Lingering<S> {
-    stream: S,
+/// A stream that is read on after its end where something was left unread.
+pub(crate) struct Lingering<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    /// Absent only while it is dropped.
+    stream: Option<S>,
     unread: Unread,
-    /// Set once our own side is closed.
-    farewell: Option<Farewell>,
 }
 
-struct Farewell {
-    latest: Instant,
-    alarm: Pin<Box<Sleep>>,
-}
-
-impl<S> Lingering<S> {
+impl<S> Lingering<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     pub(crate) fn new(stream: S, unread: Unread) -> Self {
         Self {
-            stream,
+            stream: Some(stream),
             unread,
-            farewell: None,
+        }
+    }
+
+    fn stream(&mut self) -> io::Result<Pin<&mut S>> {
+        let stream = self.stream.as_mut().map(Pin::new);
+        stream.ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl<S> Drop for Lingering<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    fn drop(&mut self) {
+        if self.unread.0.load(Relaxed)
+            && let Some(stream) = self.stream.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(timeout(LONGEST, read_on(stream)));
         }
     }
 }
 
-impl Farewell {
-    fn new() -> Self {
-        let now = Instant::now();
-        Self {
-            latest: now + LONGEST,
-            alarm: Box::pin(sleep_until(now + SILENCE)),
-        }
+/// Until the client has closed, too, or is silent.
+async fn read_on<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) {
+    // It is closed on our side already, unless it was to become something else than HTTP.
+    if stream.shutdown().await.is_err() {
+        return;
     }
-
-    /// Ready when the client has closed too, is silent or takes too long.
-    fn poll<S: AsyncRead + Unpin>(&mut self, stream: &mut S, cx: &mut Context<'_>) -> Poll<()> {
-        let mut unwanted = [MaybeUninit::uninit(); BUFFER];
-        loop {
-            let mut buffer = ReadBuf::uninit(&mut unwanted);
-            match Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-                    let patience = Instant::now() + SILENCE;
-                    self.alarm.as_mut().reset(patience.min(self.latest));
-                    if Instant::now() >= self.latest {
-                        return Poll::Ready(());
-                    }
-                }
-                Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return self.alarm.as_mut().poll(cx),
-            }
-        }
-    }
+    let mut unwanted = vec![0; BUFFER];
+    while let Ok(Ok(1..)) = timeout(SILENCE, stream.read(&mut unwanted)).await {}
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Lingering<S> {
+impl<S> AsyncRead for Lingering<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        self.stream()?.poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
+impl<S> AsyncWrite for Lingering<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buffer)
+        self.stream()?.poll_write(cx, buffer)
     }
 
     fn poll_write_vectored(
@@ -159,27 +174,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
         cx: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, buffers)
+        self.stream()?.poll_write_vectored(cx, buffers)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.stream.as_ref().is_some_and(S::is_write_vectored)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        self.stream()?.poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = &mut *self;
-        if this.farewell.is_none() {
-            ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
-        }
-        if !this.unread.0.load(Relaxed) {
-            return Poll::Ready(Ok(()));
-        }
-        let farewell = this.farewell.get_or_insert_with(Farewell::new);
-        farewell.poll(&mut this.stream, cx).map(Ok)
+        self.stream()?.poll_shutdown(cx)
     }
 }
 
@@ -187,14 +194,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
 mod tests {
     use bytes::Bytes;
     use http_body_util::{BodyExt, Full, StreamBody};
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::{
+        io::{DuplexStream, duplex},
+        time::Instant,
+    };
 
     use super::*;
 
+    type Text = Full<Bytes>;
+
+    fn request(text: &'static str) -> Request<Text> {
+        Request::new(Full::new(Bytes::from_static(text.as_bytes())))
+    }
+
     fn left_unread(stream: DuplexStream) -> Lingering<DuplexStream> {
         let unread = Unread::default();
-        drop(unread.watch(Full::new(Bytes::from_static(b"abc"))));
+        drop(unread.watch(request("abc")));
         Lingering::new(stream, unread)
+    }
+
+    /// How long the other end stays.
+    async fn stays(mut client: DuplexStream) -> Duration {
+        let begun = Instant::now();
+        while client.write_all(b"m").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        begun.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
@@ -202,68 +227,60 @@ mod tests {
         let (mut client, stream) = duplex(64);
         let mut stream = left_unread(stream);
         stream.write_all(b"no, thank you").await.expect("written");
+        drop(stream);
 
-        let server = tokio::spawn(async move { stream.shutdown().await });
         for _ in 0..100 {
             client.write_all(&[0; 64]).await.expect("somebody reads");
         }
         let mut answer = String::new();
         client.read_to_string(&mut answer).await.expect("an answer");
-        drop(client);
 
         assert_eq!(answer, "no, thank you");
-        server.await.expect("no panic").expect("an orderly end");
     }
 
     #[tokio::test(start_paused = true)]
     async fn silence_ends_it() {
-        let (_client, stream) = duplex(64);
-        let begun = Instant::now();
+        let (mut client, stream) = duplex(64);
+        drop(left_unread(stream));
 
-        left_unread(stream).shutdown().await.expect("the end");
+        tokio::time::sleep(SILENCE + Duration::from_millis(1)).await;
 
-        assert_eq!(begun.elapsed().as_secs(), SILENCE.as_secs());
+        assert!(client.write_all(b"more").await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_never_stops_is_cut_off() {
-        let (mut client, stream) = duplex(64);
-        let begun = Instant::now();
-        let mut stream = left_unread(stream);
-        let server = tokio::spawn(async move { stream.shutdown().await });
+        let (client, stream) = duplex(64);
+        drop(left_unread(stream));
 
-        while client.write_all(b"more").await.is_ok() {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-
-        server.await.expect("no panic").expect("the end");
-        assert!(
-            begun.elapsed() <= LONGEST + SILENCE,
-            "{:?}",
-            begun.elapsed()
-        );
+        assert_eq!(stays(client).await.as_secs(), LONGEST.as_secs());
     }
 
     #[tokio::test(start_paused = true)]
     async fn where_everything_was_read_the_end_is_at_once() {
-        let (_client, stream) = duplex(64);
+        let (client, stream) = duplex(64);
         let unread = Unread::default();
-        let whole = unread.watch(Full::new(Bytes::from_static(b"abc")));
-        whole.collect().await.expect("all of it");
-        let chunked = futures_util::stream::iter([Ok::<_, io::Error>(Frame::data(Bytes::new()))]);
-        unread
-            .watch(StreamBody::new(chunked))
-            .collect()
-            .await
-            .expect("all of it");
-        drop(unread.watch(Full::new(Bytes::new())));
-        let begun = Instant::now();
+        drop(unread.watch(request("the one before")));
+        let whole = unread.watch(request("abc"));
+        whole.into_body().collect().await.expect("all of it");
+        let pieces = futures_util::stream::iter([Ok::<_, io::Error>(Frame::data(Bytes::new()))]);
+        let chunked = unread.watch(Request::new(StreamBody::new(pieces)));
+        chunked.into_body().collect().await.expect("all of it");
+        drop(unread.watch(request("")));
+        drop(Lingering::new(stream, unread));
 
-        Lingering::new(stream, unread)
-            .shutdown()
-            .await
-            .expect("the end");
+        assert!(stays(client).await.is_zero());
+    }
 
-        assert!(begun.elapsed().is_zero());
+    #[tokio::test(start_paused = true)]
+    async fn a_request_of_http2_ends_alone() {
+        let (client, stream) = duplex(64);
+        let unread = Unread::default();
+        let mut one_of_many = request("abc");
+        *one_of_many.version_mut() = Version::HTTP_2;
+        drop(unread.watch(one_of_many));
+        drop(Lingering::new(stream, unread));
+
+        assert!(stays(client).await.is_zero());
     }
 }

@@ -74,7 +74,7 @@ pub async fn serve(
             let watch = unread.clone();
             let service = service_fn(move |request: Request<Incoming>| {
                 let gateway = gateway.clone();
-                let request = request.map(|body| watch.watch(body));
+                let request = watch.watch(request);
                 async move { Ok::<_, Infallible>(gateway.handle(request, peer).await) }
             });
             match tls {
