@@ -223,7 +223,7 @@ const assigned = (() => {
     };
   })();
 
-  // A class, because an object with getters of its own takes longer to make than many a function runs.
+  // A class, because an object with getters of its own is slow to make, and every request makes one.
   class ServeHandlerInfo {
     #request;
     #native;

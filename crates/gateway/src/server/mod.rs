@@ -71,10 +71,10 @@ pub async fn serve(
         connections.spawn(|connection| async move {
             let patience = gateway.config().header_timeout;
             let unread = Unread::default();
-            let watch = unread.clone();
+            let bodies = unread.clone();
             let service = service_fn(move |request: Request<Incoming>| {
                 let gateway = gateway.clone();
-                let request = watch.watch(request);
+                let request = bodies.watch(request);
                 async move { Ok::<_, Infallible>(gateway.handle(request, peer).await) }
             });
             match tls {
