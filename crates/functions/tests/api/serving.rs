@@ -369,3 +369,59 @@ async fn what_a_function_prints_is_recorded_with_its_request() {
             .any(|record| record.fields["event_type"] == "Boot")
     );
 }
+
+/// Requests that are under way at once, each on several ways from one callback to the next.
+#[tokio::test]
+async fn what_is_printed_finds_its_request_on_every_way() {
+    let functions = TestFunctions::of(
+        r#"import { AsyncLocalStorage } from 'node:async_hooks';
+        import { readFile } from 'node:fs';
+        const own = new AsyncLocalStorage();
+        const ways = {
+          promise: (say) => Promise.resolve().then(say),
+          timer: (say) => setTimeout(say, 5),
+          microtask: (say) => queueMicrotask(say),
+          tick: (say) => process.nextTick(say),
+          file: (say) => readFile('no such file', () => say()),
+          digest: async (say) => { await crypto.subtle.digest('SHA-256', new Uint8Array(3)); say(); },
+          stream: (say) => new Response(new ReadableStream({ pull(pieces) { say(); pieces.close(); } })).text(),
+          own: (say) => own.run('kept', async () => { await 1; say(own.getStore()); }),
+          entered: async (say) => { own.enterWith('entered'); await 1; say(own.getStore()); },
+        };
+        Deno.serve(async (req) => {
+          const id = req.headers.get('x-request-id');
+          await Promise.all(Object.entries(ways).map(([name, way]) => new Promise((resolve) => {
+            way((more) => { console.log(id, name, more ?? ''); resolve(); });
+          })));
+          return new Response('said');
+        });"#,
+    )
+    .await;
+
+    let names = ["first", "second", "third", "fourth"];
+    let calls = names.map(|name| functions.get("hello").header("x-request-id", name).send());
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.unwrap().text().await.unwrap(), "said");
+    }
+
+    for name in names {
+        for way in [
+            "promise ",
+            "timer ",
+            "microtask ",
+            "tick ",
+            "file ",
+            "digest ",
+            "stream ",
+            "own kept",
+            "entered entered",
+        ] {
+            let message = format!("{name} {way}");
+            let records = functions
+                .records_with(|record| record.message == message)
+                .await;
+            let printed = records.iter().find(|record| record.message == message);
+            assert_eq!(printed.unwrap().request_id.as_deref(), Some(name), "{way}");
+        }
+    }
+}
