@@ -7,7 +7,7 @@ use std::{
 };
 
 use ::metrics::Gauge;
-use http::{HeaderValue, Method, StatusCode, Uri, header::USER_AGENT, request::Parts};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header::USER_AGENT};
 use plinth_log::{Level, LogStore, Record, Source};
 use plinth_project::{Caller, ProjectRef, RequestId};
 
@@ -65,24 +65,30 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn begin(sink: &Arc<Sink>, parts: &Parts, origin: &Origin, id: RequestId) -> Self {
+    /// Boxed, because it goes along with the request and then with the answer.
+    pub(crate) fn begin<B>(
+        sink: &Arc<Sink>,
+        request: &Request<B>,
+        origin: &Origin,
+        id: RequestId,
+    ) -> Box<Self> {
         sink.in_flight.increment(1.0);
-        Self {
+        Box::new(Self {
             sink: Arc::clone(sink),
             id,
             started: Instant::now(),
-            method: parts.method.clone(),
-            uri: parts.uri.clone(),
+            method: request.method().clone(),
+            uri: request.uri().clone(),
             host: origin.authority.clone(),
             client: origin.client.ip,
-            user_agent: parts.headers.get(USER_AGENT).cloned(),
+            user_agent: request.headers().get(USER_AGENT).cloned(),
             service: "edge",
             project: None,
             caller: None,
             error: None,
             answered: None,
             bytes: 0,
-        }
+        })
     }
 
     /// The answer begins.

@@ -94,14 +94,15 @@ impl Gateway {
         B::Error: Into<BoxError>,
     {
         let inner = &*self.0;
-        let (parts, body) = request.into_parts();
-        let origin = Origin::read(&inner.config, &peer, &parts.uri, &parts.headers);
-        let id = request_id::name(&parts.headers, origin.is_trusted);
-        let mut access = Access::begin(&inner.sink, &parts, &origin, id.clone());
-        let uri = parts.uri.clone();
-        let accepted = Accepted::read(&parts.method, &parts.headers);
+        // Everything here is copied whenever it is handed on, and it is handed on often.
+        let request = Box::new(request);
+        let origin = Origin::read(&inner.config, &peer, request.uri(), request.headers());
+        let id = request_id::name(request.headers(), origin.is_trusted);
+        let mut access = Access::begin(&inner.sink, &request, &origin, id.clone());
+        let uri = request.uri().clone();
+        let accepted = Accepted::read(request.method(), request.headers());
 
-        let passage = Passage {
+        let mut passage = Passage {
             inner,
             origin,
             id: id.clone(),
@@ -109,7 +110,7 @@ impl Gateway {
             access: &mut access,
         };
         let answer = async {
-            let response = passage.answer(parts, body).await;
+            let response = passage.answer(request).await;
             let response = response.unwrap_or_else(IntoResponse::into_response);
             if inner.config.compression {
                 accepted.apply(response).await

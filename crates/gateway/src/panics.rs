@@ -2,11 +2,12 @@
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::CatchUnwind};
 
 /// Runs the work and hands back what it panicked with, if it did.
-pub(crate) async fn caught<F: Future>(work: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    AssertUnwindSafe(work).catch_unwind().await
+// Not `async`: that would hold the work twice, as what it was given and as what it waits for.
+pub(crate) fn caught<F: Future>(work: F) -> CatchUnwind<AssertUnwindSafe<F>> {
+    AssertUnwindSafe(work).catch_unwind()
 }
 
 /// The message of a panic.

@@ -10,7 +10,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{Request, Uri, header::CONTENT_TYPE, request::Parts, uri::PathAndQuery};
+use futures_util::FutureExt;
+use http::{Request, Uri, header::CONTENT_TYPE, uri::PathAndQuery};
 use plinth_project::{
     BodyLimit, Credentials, NotServed, OpenError, Project, ProjectName, RequestId,
 };
@@ -41,14 +42,17 @@ pub(crate) struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    pub(crate) async fn answer<B>(self, parts: Parts, body: B) -> Result<Response, EdgeError>
+    pub(crate) async fn answer<B>(
+        &mut self,
+        request: Box<Request<B>>,
+    ) -> Result<Response, EdgeError>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
         let inner = self.inner;
         let limit = inner.config.max_header_bytes;
-        if head_bytes(&parts) > limit {
+        if head_bytes(&request) > limit {
             return Err(EdgeError::HeadersTooLarge { limit });
         }
         let uri = self.uri.clone();
@@ -58,33 +62,36 @@ impl Passage<'_> {
             return Ok(instance::health());
         }
         match inner.locate(&self.origin.host, path) {
-            Destination::Instance => self.instance(parts, body, path).await,
+            Destination::Instance => self.instance(request, path).await,
             Destination::NoProject(name) => Err(EdgeError::ProjectNotFound(name.to_owned())),
             Destination::Project {
                 name,
                 addressed,
                 path,
             } => {
-                let nothing = EdgeError::NotFound {
-                    method: parts.method.clone(),
+                let method = request.method().clone();
+                let nothing = || EdgeError::NotFound {
+                    method,
                     path: uri.path().to_owned(),
                 };
                 let Some((mount, rest)) = inner.mounts.find_or_pages(path) else {
-                    return Err(nothing);
+                    return Err(nothing());
                 };
                 self.access.service = mount.source.as_str();
-                let response = self
-                    .project(parts, body, &name, addressed, mount, rest)
-                    .await?;
+                let response = self.project(request, &name, addressed, mount, rest).await?;
                 match response.extensions().get::<NotServed>() {
-                    Some(NotServed) => Err(nothing),
+                    Some(NotServed) => Err(nothing()),
                     None => Ok(response),
                 }
             }
         }
     }
 
-    async fn instance<B>(self, parts: Parts, body: B, path: &str) -> Result<Response, EdgeError>
+    async fn instance<B>(
+        &mut self,
+        request: Box<Request<B>>,
+        path: &str,
+    ) -> Result<Response, EdgeError>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
@@ -98,7 +105,7 @@ impl Passage<'_> {
                     let projects = inner.resolver.open_projects();
                     metrics::render(inner.metrics.as_ref(), &inner.sink.logs, &projects)
                 };
-                return Ok(instance::metrics(&inner.config, &parts.headers, render));
+                return Ok(instance::metrics(&inner.config, request.headers(), render));
             }
             _ => {}
         }
@@ -108,16 +115,15 @@ impl Passage<'_> {
         };
         self.access.service = "platform";
         let limit = BodyLimit::new(inner.config.max_body_bytes);
-        let request = self.request(parts, body, path, Addressed::Bare, &limit);
+        let request = self.request(*request, path, Addressed::Bare, &limit);
         let call = Box::pin(call(router, request));
         let response = within(Some(inner.config.request_timeout), &limit, call).await;
         Ok(explain_size(response.ok_or(EdgeError::TimedOut)?, &limit))
     }
 
     async fn project<B>(
-        mut self,
-        parts: Parts,
-        body: B,
+        &mut self,
+        request: Box<Request<B>>,
         name: &ProjectName,
         addressed: Addressed<'_>,
         mount: &Mount,
@@ -136,7 +142,7 @@ impl Passage<'_> {
         // Boxed, because a future is copied on its way through the layers around it.
         let work = Box::pin(async {
             let project = self.open(name).await?;
-            let mut request = self.request(parts, body, path, addressed, &limit);
+            let mut request = self.request(*request, path, addressed, &limit);
             self.identify(&mut request, project);
             Ok::<_, EdgeError>(call(&mount.router, request).await)
         });
@@ -175,8 +181,7 @@ impl Passage<'_> {
     /// The request as a service sees it: its own path, and what we know as extensions.
     fn request<B>(
         &self,
-        mut parts: Parts,
-        body: B,
+        request: Request<B>,
         path: &str,
         addressed: Addressed<'_>,
         limit: &BodyLimit,
@@ -186,6 +191,7 @@ impl Passage<'_> {
         B::Error: Into<BoxError>,
     {
         let public_url = public_url(&self.inner.config, &self.origin, addressed);
+        let (mut parts, body) = request.into_parts();
         parts.uri = with_path(&self.uri, path);
         self.origin.rewrite(&mut parts.headers);
         if let Some(value) = request_id::header_value(&self.id) {
@@ -219,12 +225,13 @@ impl Passage<'_> {
     }
 }
 
-async fn call(router: &Router, request: Request<Body>) -> Response {
+// Not `async`: that would hold the request twice.
+fn call(router: &Router, request: Request<Body>) -> impl Future<Output = Response> + use<> {
     // A router is always ready and never fails.
-    match router.clone().call(request).await {
+    router.clone().call(request).map(|answered| match answered {
         Ok(response) => response,
         Err(impossible) => match impossible {},
-    }
+    })
 }
 
 /// Where a service left the refusal of a large body to axum, which answers in plain text, the

@@ -16,11 +16,11 @@ use crate::{access::Access, panics};
 /// The body of an answer from the edge.
 pub struct TrackedBody {
     inner: Body,
-    access: Access,
+    access: Box<Access>,
 }
 
 impl TrackedBody {
-    pub(crate) fn new(inner: Body, access: Access) -> Self {
+    pub(crate) fn new(inner: Body, access: Box<Access>) -> Self {
         Self { inner, access }
     }
 }

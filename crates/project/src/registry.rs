@@ -105,6 +105,11 @@ impl Registry {
             project.touch(now());
             return Ok(project);
         }
+        // Boxed, because few requests need its room and all would carry it.
+        Box::pin(self.open_in_turn(name)).await
+    }
+
+    async fn open_in_turn(&self, name: &ProjectName) -> Result<Project, OpenError> {
         let turn = self.turn(name);
         let _turn = turn.lock().await;
         if let Some(project) = self.find_open(name) {

@@ -3,28 +3,26 @@
 mod body;
 mod time;
 
-use http::request::Parts;
+use http::Request;
 
 pub(crate) use body::LimitedBody;
 pub(crate) use time::within;
 
 /// The bytes of a request's head as HTTP/1.1 would send it.
-pub(crate) fn head_bytes(parts: &Parts) -> usize {
-    let target = parts
-        .uri
+pub(crate) fn head_bytes<B>(request: &Request<B>) -> usize {
+    let target = request
+        .uri()
         .path_and_query()
         .map_or(0, |target| target.as_str().len());
-    let fields = parts
-        .headers
+    let fields = request
+        .headers()
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + 4);
-    parts.method.as_str().len() + target + fields.sum::<usize>()
+    request.method().as_str().len() + target + fields.sum::<usize>()
 }
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
-
     use super::*;
 
     #[test]
@@ -32,8 +30,8 @@ mod tests {
         let request = Request::get("/abc?d=e")
             .header("name", "value")
             .header("name", "two");
-        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        let request = request.body(()).expect("a request");
 
-        assert_eq!(head_bytes(&parts), 3 + 8 + (4 + 5 + 4) + (4 + 3 + 4));
+        assert_eq!(head_bytes(&request), 3 + 8 + (4 + 5 + 4) + (4 + 3 + 4));
     }
 }
