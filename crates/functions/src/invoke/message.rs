@@ -1,8 +1,8 @@
 //! Heads of requests and answers: what belongs to one connection alone stays there.
 
-use axum::{body::Body, extract::Request};
+use axum::extract::Request;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Uri, Version,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Uri, Version,
     header::{
         AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE,
         PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
@@ -17,39 +17,34 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Set by nobody but us, and by us nowhere yet.
 const OWN_KEY: HeaderName = HeaderName::from_static("sb-api-key");
 
-/// The request as the worker gets it.
-pub(super) fn outgoing(request: Request, is_upgrade: bool) -> http::Request<Body> {
-    let (mut parts, body) = request.into_parts();
-    let target = parts
-        .uri
-        .path_and_query()
-        .map_or("/", |target| target.as_str());
-    let uri: Uri = target.parse().unwrap_or_default();
-    let protocol = parts.headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
-    drop_hops(&mut parts.headers);
+/// Makes the request what the worker gets.
+pub(super) fn prepare(request: &mut Request, is_upgrade: bool) {
+    let target = request.uri().path_and_query().cloned();
+    let uri = std::mem::replace(
+        request.uri_mut(),
+        target.map_or_else(Uri::default, Uri::from),
+    );
+    *request.version_mut() = Version::HTTP_11;
+    // What we know about it is for us alone.
+    *request.extensions_mut() = Extensions::new();
+    let headers = request.headers_mut();
+    let protocol = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
+    drop_hops(headers);
     for name in [EXPECT, OWN_KEY] {
-        parts.headers.remove(name);
+        headers.remove(name);
     }
     if let Some(protocol) = protocol {
-        parts.headers.insert(UPGRADE, protocol);
-        parts
-            .headers
-            .insert(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, protocol);
+        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     }
     // HTTP/2 has none, and a proxy in front may have sent its own.
-    if let Some(host) = parts.headers.get(FORWARDED_HOST).cloned() {
-        parts.headers.insert(HOST, host);
-    } else if let Some(host) = parts.uri.authority()
+    if let Some(host) = headers.get(FORWARDED_HOST).cloned() {
+        headers.insert(HOST, host);
+    } else if let Some(host) = uri.authority()
         && let Ok(host) = HeaderValue::from_str(host.as_str())
     {
-        parts.headers.insert(HOST, host);
+        headers.insert(HOST, host);
     }
-    let mut out = http::Request::new(body);
-    *out.method_mut() = parts.method;
-    *out.uri_mut() = uri;
-    *out.version_mut() = Version::HTTP_11;
-    *out.headers_mut() = parts.headers;
-    out
 }
 
 /// Not for a client to take away by calling it its connection's.
@@ -86,6 +81,8 @@ pub(super) fn drop_hops(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
 
     fn request(uri: &str, headers: &[(&'static str, &'static str)]) -> Request {
@@ -98,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_belongs_to_the_clients_connection_stays_there() {
-        let request = request(
+        let mut out = request(
             "https://api.example/tasks/7?x=%2F",
             &[
                 (
@@ -115,7 +112,7 @@ mod tests {
             ],
         );
 
-        let out = outgoing(request, false);
+        prepare(&mut out, false);
 
         assert_eq!(out.uri(), "/tasks/7?x=%2F");
         let mut names: Vec<_> = out.headers().keys().map(HeaderName::as_str).collect();
@@ -134,7 +131,8 @@ mod tests {
             ("upgrade", "websocket"),
         ];
 
-        let out = outgoing(request("/ws", &headers), true);
+        let mut out = request("/ws", &headers);
+        prepare(&mut out, true);
         assert_eq!(
             (&out.headers()[UPGRADE], &out.headers()[CONNECTION]),
             (
@@ -142,7 +140,7 @@ mod tests {
                 &HeaderValue::from_static("upgrade"),
             )
         );
-        let out = outgoing(request("/ws", &headers), false);
+        prepare(&mut out, false);
         assert!(out.headers().is_empty());
     }
 }

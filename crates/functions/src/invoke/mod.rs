@@ -9,7 +9,6 @@ mod tunnel;
 use std::{sync::Arc, time::Instant};
 
 use axum::{
-    body::Body,
     extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
@@ -46,15 +45,19 @@ pub(crate) async fn invoke(
         Ok(found) => found,
         Err(error) => return error.into_response(),
     };
-    let invocation = Invocation::begin(&project, &found.function, &config.region, &request);
-    let mut invocation = Some(invocation);
+    let mut invocation = Some(Invocation::begin(
+        &project,
+        &found.function,
+        &config.region,
+        &request,
+    ));
     let call = Call {
         service,
         project,
         config,
         found,
     };
-    match call.serve(request, &mut invocation).await {
+    match call.serve(Box::new(request), &mut invocation).await {
         Ok(response) => response,
         Err(error) => {
             if let Some(mut invocation) = invocation.take() {
@@ -115,8 +118,8 @@ struct Times<'a> {
 
 impl Call {
     async fn serve(
-        self,
-        mut request: Request,
+        &self,
+        mut request: Box<Request>,
         invocation: &mut Option<Invocation>,
     ) -> Result<Response, FunctionError> {
         self.verify(&self.found.function, request.method(), request.headers())?;
@@ -127,7 +130,7 @@ impl Call {
             project: self.project.clone(),
         };
         let client = tunnel::client_side(&mut request);
-        let mut request = message::outgoing(request, client.is_some());
+        message::prepare(&mut request, client.is_some());
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 // It went for somebody newer, perhaps.
@@ -173,7 +176,7 @@ impl Call {
                 }
                 // Not a byte was sent: the worker has gone, or is about to.
                 Err(Failed::Unsent(unsent)) => {
-                    request = *unsent;
+                    request = unsent;
                     seat.worker().retire(Reason::Termination);
                 }
                 Err(Failed::For(error)) => return Err(error),
@@ -217,7 +220,7 @@ impl Call {
     async fn exchange(
         &self,
         seat: &Seat,
-        request: http::Request<Body>,
+        request: Box<Request>,
         times: &Times<'_>,
     ) -> Result<(http::Response<Incoming>, Line), Failed> {
         let mut sending = std::pin::pin!(seat.send(request));
@@ -233,7 +236,11 @@ impl Call {
                         tracing::warn!("there is no way to a worker of {slug}: {cause}");
                         Err(Failed::For(FunctionError::Unreachable))
                     }
-                    Err(Unsent::Broken(cause)) => Err(Failed::For(self.why(seat, times, &cause).await)),
+                    Err(Unsent::Broken(cause)) => {
+                        // Boxed, because few calls need its room and all would carry it.
+                        let error = Box::pin(self.why(seat, times, &cause)).await;
+                        Err(Failed::For(error))
+                    }
                 },
                 () = tokio::time::sleep_until(deadline.into()) => {
                     // A piece of the body may have come meanwhile.
@@ -265,7 +272,7 @@ impl Call {
 }
 
 enum Failed {
-    Unsent(Box<http::Request<Body>>),
+    Unsent(Box<Request>),
     For(FunctionError),
 }
 

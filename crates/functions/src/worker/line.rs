@@ -23,9 +23,8 @@ use hyper::{
     },
 };
 use hyper_util::rt::TokioIo;
-use tokio::net::UnixStream;
 
-use super::Seat;
+use super::{Seat, wire::Wire};
 
 /// Functions may send many headers.
 const MOST_HEADERS: usize = 512;
@@ -57,10 +56,10 @@ pub(crate) enum Unsent {
 
 impl Line {
     pub(super) async fn open(socket: &Path) -> io::Result<Self> {
-        let stream = UnixStream::connect(socket).await?;
+        let wire = Wire::connect(socket).await?;
         let mut builder = http1::Builder::new();
         builder.max_headers(MOST_HEADERS);
-        let handshake = builder.handshake(TokioIo::new(stream)).await;
+        let handshake = builder.handshake(TokioIo::new(wire)).await;
         let (sender, connection) = handshake.map_err(io::Error::other)?;
         Ok(Self {
             sender,
@@ -87,9 +86,9 @@ impl Line {
     /// The head of the answer.
     async fn exchange(
         &mut self,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Body>>> {
-        let mut sending = pin!(self.sender.try_send_request(request));
+        let mut sending = pin!(self.sender.try_send_request(*request));
         poll_fn(|context| {
             self.drive(context);
             sending.as_mut().poll(context)
@@ -122,7 +121,7 @@ impl Seat {
     /// Sends a request over a connection that waits, or a new one.
     pub(crate) async fn send(
         &self,
-        mut request: Request<Body>,
+        mut request: Box<Request<Body>>,
     ) -> Result<(Response<Incoming>, Line), Unsent> {
         let give_up = Instant::now() + PATIENCE;
         loop {
@@ -131,7 +130,7 @@ impl Seat {
                 None => match Line::open(&self.worker().socket).await {
                     Ok(line) => (line, true),
                     Err(error) if is_gone(&error) => {
-                        return Err(Unsent::Whole(Box::new(request)));
+                        return Err(Unsent::Whole(request));
                     }
                     Err(error) if Instant::now() >= give_up => return Err(Unsent::NoWay(error)),
                     Err(_) => {
@@ -142,10 +141,10 @@ impl Seat {
             };
             match line.exchange(request).await {
                 Ok(response) => return Ok((response, line)),
-                Err(mut failed) => match failed.take_message() {
+                Err(mut failed) => match failed.take_message().map(Box::new) {
                     // The worker closed a connection that had waited too long, just now.
                     Some(unsent) if !is_new => request = unsent,
-                    Some(unsent) => return Err(Unsent::Whole(Box::new(unsent))),
+                    Some(unsent) => return Err(Unsent::Whole(unsent)),
                     None => return Err(Unsent::Broken(failed.into_error())),
                 },
             }
@@ -193,7 +192,7 @@ mod tests {
         let request = Request::post("/")
             .body(Body::from_stream(body))
             .expect("a request");
-        let answer = line.exchange(request).await.expect("an answer");
+        let answer = line.exchange(Box::new(request)).await.expect("an answer");
         let mut answer = pin!(answer.into_body().collect());
         let answer = poll_fn(|context| {
             line.drive(context);
@@ -221,7 +220,9 @@ mod tests {
         let socket = tokio::net::UnixSocket::new_stream().expect("a socket");
         socket.bind(&path).expect("bound");
         let listener = socket.listen(0).expect("listening");
-        let _first = UnixStream::connect(&path).await.expect("a place");
+        let _first = tokio::net::UnixStream::connect(&path)
+            .await
+            .expect("a place");
         assert!(!is_gone(&error().await), "too many at once");
 
         drop(listener);

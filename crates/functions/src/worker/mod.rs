@@ -7,6 +7,7 @@ mod line;
 mod monitor;
 mod process;
 mod usage;
+mod wire;
 
 use std::{
     collections::BTreeMap,
