@@ -12,3 +12,5 @@ mod serving;
 mod spares;
 mod streams;
 mod support;
+mod times;
+mod workers;
