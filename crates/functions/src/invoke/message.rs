@@ -140,6 +140,7 @@ mod tests {
                 &HeaderValue::from_static("upgrade"),
             )
         );
+        let mut out = request("/ws", &headers);
         prepare(&mut out, false);
         assert!(out.headers().is_empty());
     }

@@ -30,7 +30,7 @@ use super::{Seat, wire::Wire};
 const MOST_HEADERS: usize = 512;
 
 /// How often a worker that cannot take another connection is asked again, and for how long.
-const PAUSE: Duration = Duration::from_millis(10);
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reads and writes, as long as it is polled.

@@ -1,7 +1,7 @@
 //! The stream below a connection to a worker.
 
 use std::{
-    io::{self, IoSlice, Read as _, Write as _},
+    io::{self, IoSlice, Write as _},
     net::Shutdown,
     os::unix::net::UnixStream,
     path::Path,
@@ -9,7 +9,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
+use rustix::io::Errno;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd},
+    time::{Sleep, sleep},
+};
+
+use super::line::PAUSE;
 
 /// Hears of what can be read, but of room to write only after there was none.
 ///
@@ -19,13 +25,19 @@ pub(super) struct Wire {
     stream: AsyncFd<UnixStream>,
     /// The same socket once more, since there was no room for the first time.
     room: Option<AsyncFd<UnixStream>>,
+    /// Until it is tried again to listen for room.
+    pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl Wire {
     pub(super) async fn connect(path: &Path) -> io::Result<Self> {
         let stream = tokio::net::UnixStream::connect(path).await?.into_std()?;
-        let stream = listen(stream, Interest::READABLE)?;
-        Ok(Self { stream, room: None })
+        let stream = watch(stream, Interest::READABLE)?;
+        Ok(Self {
+            stream,
+            room: None,
+            pause: None,
+        })
     }
 
     /// Writes, as soon as there is room.
@@ -40,20 +52,32 @@ impl Wire {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 written => return Poll::Ready(written),
             }
-            ready!(self.room()?.poll_write_ready(context))?.clear_ready();
+            ready!(self.poll_room(context))?;
         }
+    }
+
+    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Ok(room) = self.room() {
+            ready!(room.poll_write_ready(context))?.clear_ready();
+        } else {
+            // There is no descriptor left for now, which is not the request's fault.
+            let pause = self.pause.get_or_insert_with(|| Box::pin(sleep(PAUSE)));
+            ready!(pause.as_mut().poll(context));
+            self.pause = None;
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn room(&mut self) -> io::Result<&AsyncFd<UnixStream>> {
         let room = match self.room.take() {
             Some(room) => room,
-            None => listen(self.stream.get_ref().try_clone()?, Interest::WRITABLE)?,
+            None => watch(self.stream.get_ref().try_clone()?, Interest::WRITABLE)?,
         };
         Ok(self.room.insert(room))
     }
 }
 
-fn listen(stream: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
+fn watch(stream: UnixStream, interest: Interest) -> io::Result<AsyncFd<UnixStream>> {
     // SAFETY: a stream of the standard library owns its descriptor, which stays the same and open
     // until the stream is dropped.
     Ok(unsafe { AsyncFd::register_with_interest(stream, interest) }?)
@@ -67,19 +91,23 @@ impl AsyncRead for Wire {
     ) -> Poll<io::Result<()>> {
         loop {
             let mut ready = ready!(self.stream.poll_read_ready(context))?;
-            let unfilled = buffer.initialize_unfilled();
-            match ready.get_inner().read(unfilled) {
-                Ok(count) => {
-                    // Whoever gets less than asked for has got everything.
-                    if count > 0 && count < unfilled.len() {
+            // SAFETY: the system writes into it, and nothing else is done with it.
+            let unfilled = unsafe { buffer.unfilled_mut() };
+            match rustix::io::read(ready.get_inner(), unfilled) {
+                Ok((read, untouched)) => {
+                    // Whoever gets less than asked for has got everything, and is told of more.
+                    if !read.is_empty() && !untouched.is_empty() {
                         ready.clear_ready();
                     }
+                    let count = read.len();
+                    // SAFETY: so many bytes were written.
+                    unsafe { buffer.assume_init(count) };
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready.clear_ready(),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
     }

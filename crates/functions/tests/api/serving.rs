@@ -377,7 +377,10 @@ async fn what_is_printed_finds_its_request_on_every_way() {
         r#"import { AsyncLocalStorage } from 'node:async_hooks';
         import { readFile } from 'node:fs';
         const own = new AsyncLocalStorage();
+        own.enterWith('top');
+        console.log('outside');
         const ways = {
+          top: (say) => say(own.getStore()),
           promise: (say) => Promise.resolve().then(say),
           timer: (say) => setTimeout(say, 5),
           microtask: (say) => queueMicrotask(say),
@@ -406,6 +409,7 @@ async fn what_is_printed_finds_its_request_on_every_way() {
 
     for name in names {
         for way in [
+            "top top",
             "promise ",
             "timer ",
             "microtask ",
@@ -424,4 +428,10 @@ async fn what_is_printed_finds_its_request_on_every_way() {
             assert_eq!(printed.unwrap().request_id.as_deref(), Some(name), "{way}");
         }
     }
+
+    let records = functions
+        .records_with(|record| record.message == "outside")
+        .await;
+    let outside = records.iter().find(|record| record.message == "outside");
+    assert_eq!(outside.unwrap().request_id, None);
 }
