@@ -3,44 +3,80 @@
 
 use axum::response::Response;
 use http::{
-    HeaderValue,
+    HeaderMap, HeaderValue,
     header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
 };
+use hyper::body::Body as _;
 
 const POLICY: HeaderValue =
     HeaderValue::from_static("sandbox allow-scripts allow-forms allow-popups");
 
-/// Adds the policy to a document that can run scripts, beside any that it has.
+/// Adds the policy to every answer that a browser may take for a document with scripts, beside any
+/// that it has.
 pub(crate) fn apply(response: &mut Response) {
-    let content_type = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    if content_type.is_some_and(can_run_scripts) {
+    let is_empty = response.body().size_hint().exact() == Some(0);
+    if !is_empty && !is_harmless(response.headers()) {
         response
             .headers_mut()
             .append(CONTENT_SECURITY_POLICY, POLICY);
     }
 }
 
-fn can_run_scripts(content_type: &str) -> bool {
-    let essence = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
-    matches!(
-        essence.as_str(),
-        "text/html" | "text/xml" | "application/xml" | "text/xsl"
-    ) || essence.ends_with("+xml")
+/// Whether it says clearly that it is of a kind in which nothing runs. Of several kinds browsers
+/// believe the last one, and without any they guess.
+fn is_harmless(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+        return false;
+    };
+    let Ok(kind) = kind.to_str() else {
+        return false;
+    };
+    let essence = kind.split(';').next().unwrap_or_default();
+    !kind.contains(',') && is_harmless_kind(&essence.trim().to_ascii_lowercase())
+}
+
+fn is_harmless_kind(essence: &str) -> bool {
+    let Some((family, kind)) = essence.split_once('/') else {
+        return false;
+    };
+    match family {
+        "image" | "audio" | "video" | "font" => !kind.ends_with("xml") && kind != "*",
+        "text" => matches!(
+            kind,
+            "plain" | "css" | "csv" | "event-stream" | "javascript" | "markdown"
+        ),
+        "application" => {
+            kind.ends_with("+json")
+                || matches!(
+                    kind,
+                    "json"
+                        | "javascript"
+                        | "octet-stream"
+                        | "pdf"
+                        | "wasm"
+                        | "x-ndjson"
+                        | "zip"
+                        | "gzip"
+                )
+        }
+        _ => essence == "multipart/form-data",
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::response::{Html, IntoResponse};
+    use axum::{
+        body::Body,
+        response::{Html, IntoResponse},
+    };
 
     use super::*;
+
+    fn is_sandboxed(mut response: Response) -> bool {
+        apply(&mut response);
+        response.headers().contains_key(CONTENT_SECURITY_POLICY)
+    }
 
     #[test]
     fn documents_with_scripts_are_sandboxed_beside_their_own_policy() {
@@ -61,16 +97,43 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_left_alone() {
+    fn what_may_be_a_document_is_sandboxed_and_nothing_else() {
         for (content_type, expected) in [
             ("application/json", false),
+            ("application/vnd.pgrst.object+json; nulls=stripped", false),
+            ("Text/Plain; charset=utf-8", false),
+            ("text/event-stream", false),
+            ("image/png", false),
+            ("application/pdf", false),
             ("image/svg+xml", true),
             ("TEXT/HTML; charset=x", true),
+            ("text/plain, text/html", true),
+            ("text/html;x=\"\u{e9}\"", true),
+            ("application/xhtml+xml", true),
+            ("multipart/x-mixed-replace; boundary=b", true),
+            ("*/*", true),
+            ("image/*", true),
+            ("application/unknown", true),
+            ("html", true),
+            ("", true),
         ] {
-            let mut response = ([(CONTENT_TYPE, content_type)], "").into_response();
-            apply(&mut response);
-            let has_policy = response.headers().contains_key(CONTENT_SECURITY_POLICY);
-            assert_eq!(has_policy, expected, "{content_type}");
+            let value = HeaderValue::from_bytes(content_type.as_bytes()).unwrap();
+            let response = ([(CONTENT_TYPE, value)], "<script>").into_response();
+            assert_eq!(is_sandboxed(response), expected, "{content_type}");
         }
+    }
+
+    #[test]
+    fn what_browsers_must_guess_is_sandboxed() {
+        assert!(is_sandboxed(Response::new(Body::from("<script>"))));
+
+        let mut twice = Response::new(Body::from("<script>"));
+        for kind in ["text/plain", "text/html"] {
+            let kind = HeaderValue::from_static(kind);
+            twice.headers_mut().append(CONTENT_TYPE, kind);
+        }
+        assert!(is_sandboxed(twice));
+
+        assert!(!is_sandboxed(Response::new(Body::empty())));
     }
 }
