@@ -5,7 +5,7 @@ use std::{io, os::unix::process::CommandExt as _, process::Command as StdCommand
 use rustix::process::{Resource, Rlimit, Signal};
 use tokio::process::{Child, Command};
 
-use crate::ipv6;
+use crate::refused_calls::{refuse_ipv6, refuse_listening};
 
 /// Connections of a worker, both ways.
 const OPEN_FILES: u64 = 65_536;
@@ -15,8 +15,9 @@ const NICE: i32 = 5;
 /// Starts the command; it ends when we do, or when nobody holds it.
 pub(crate) async fn spawn(mut command: StdCommand, is_without_ipv6: bool) -> io::Result<Child> {
     settle(&mut command);
+    refuse_listening(&mut command);
     if is_without_ipv6 {
-        ipv6::refuse(&mut command);
+        refuse_ipv6(&mut command);
     }
     plinth_child::die_with_us(&mut command, Signal::KILL);
     let mut command = Command::from(command);

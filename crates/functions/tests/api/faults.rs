@@ -16,7 +16,7 @@ async fn a_worker_that_dies_takes_only_its_own_requests_along() {
         r#"Deno.serve(async (req) => {
             const path = new URL(req.url).pathname;
             if (path.endsWith('/reject')) { Promise.reject(new Error('nobody listens')); await new Promise(() => {}); }
-            if (path.endsWith('/throw')) { setTimeout(() => { throw new Error('later'); }, 1); await new Promise(() => {}); }
+            if (path.endsWith('/throw')) { setTimeout(() => { throw new Error('database: out of memory'); }, 1); await new Promise(() => {}); }
             if (path.endsWith('/wait')) await new Promise(() => {});
             return new Response('fine');
         });"#,
@@ -248,14 +248,34 @@ async fn a_second_server_gets_no_port() {
                 Deno.serve(() => { net.createServer().listen(39873, '0.0.0.0'); return new Response('listening'); });
                 "#,
             ),
+            // An address that it may reach, and so might listen at.
+            (
+                "reachable/index.ts",
+                r#"
+                import http from 'node:http';
+                import net from 'node:net';
+                const ways = {
+                  net: (told) => net.createServer().on('error', told).listen(39874, '127.0.0.1', told),
+                  http: (told) => http.createServer().on('error', told).listen(39874, '127.0.0.1', told),
+                };
+                const say = (way) => new Promise((resolve) => {
+                  try { way((error) => resolve(error?.code ?? 'listening')); } catch (error) { resolve(error.name); }
+                });
+                Deno.serve(async () => Response.json(await Promise.all(Object.values(ways).map(say))));
+                "#,
+            ),
         ],
-        &[],
+        &[("plinth.functions.reachable_networks", "127.0.0.1")],
     )
     .await;
 
     let first = (200, "first NotSupported".to_owned());
     assert_eq!(functions.fetch("hello").await, first);
     functions.fetch("raw").await;
+    let (status, told) = functions.fetch("reachable").await;
+    assert_eq!(status, 200, "{told}");
+    #[cfg(target_os = "linux")]
+    assert!(!told.contains("listening"), "{told}");
     for port in [39871, 39872, 39873] {
         assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "{port}");
     }
