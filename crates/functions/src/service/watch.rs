@@ -1,9 +1,11 @@
 //! Changes: those that are saved in the folder, and those that somebody tells of.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use plinth_log::Level;
 use plinth_project::{BoxFuture, Project};
+use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::FunctionsService;
 use crate::{
@@ -17,6 +19,16 @@ use crate::{
 /// How often the folder is looked at. What looks the same twice has been saved to its end.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// How many functions are made ready at once. Most of that is waiting for somebody else's server.
+const AT_ONCE: usize = 4;
+
+/// A function of the folder that was taken over, or is about to be.
+struct Coming {
+    function: Arc<Function>,
+    /// Ends when a newer version comes.
+    task: AbortOnDropHandle<()>,
+}
+
 impl FunctionsService {
     /// Looks at the folder until the service stops, and takes over what changed.
     pub async fn watch_folder(
@@ -28,6 +40,8 @@ impl FunctionsService {
         };
         let mut last = folder.look();
         let mut is_first = true;
+        let mut coming = HashMap::<String, Coming>::new();
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
         let mut pace = tokio::time::interval(LOOK);
         pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while self.0.stop.run_until_cancelled(pace.tick()).await.is_some() {
@@ -52,11 +66,30 @@ impl FunctionsService {
                 continue;
             }
             self.note_change();
-            for function in functions.values() {
-                self.take_over(&project, function).await;
+            coming.retain(|slug, _| functions.contains_key(slug));
+            for (slug, function) in &*functions {
+                let known = coming.get(slug);
+                if known.is_some_and(|known| Arc::ptr_eq(&known.function, function)) {
+                    continue;
+                }
+                let (service, project, turns) = (self.clone(), project.clone(), turns.clone());
+                let (slug, function) = (slug.clone(), function.clone());
+                let its = function.clone();
+                // Whatever it imports may take long to come, and nobody else waits for that.
+                let task = self.0.tasks.spawn(async move {
+                    let _turn = turns.acquire().await;
+                    service.take_over(&project, &its).await;
+                });
+                let task = AbortOnDropHandle::new(task);
+                coming.insert(slug, Coming { function, task });
             }
-            // Workers of those that are there no more go.
-            self.follow(&project).await;
+            // Workers of those that are there no more go; those that come follow by themselves.
+            for slug in self.slugs_with_pools(&project) {
+                let comes = |coming: &Coming| !coming.task.is_finished();
+                if !coming.get(&slug).is_some_and(comes) {
+                    self.follow_one(&project, &slug).await;
+                }
+            }
         }
     }
 
@@ -110,14 +143,15 @@ impl FunctionsService {
 
     /// Replaces workers of a project whose functions or secrets changed.
     pub(super) async fn follow(&self, project: &Project) {
-        let reference = project.reference();
-        let slugs: Vec<_> = {
-            let pools = self.pools();
-            let of_project = pools.keys().filter(|(owner, _)| owner == reference);
-            of_project.map(|(_, slug)| slug.clone()).collect()
-        };
-        for slug in slugs {
+        for slug in self.slugs_with_pools(project) {
             self.follow_one(project, &slug).await;
         }
+    }
+
+    fn slugs_with_pools(&self, project: &Project) -> Vec<String> {
+        let reference = project.reference();
+        let pools = self.pools();
+        let of_project = pools.keys().filter(|(owner, _)| owner == reference);
+        of_project.map(|(_, slug)| slug.clone()).collect()
     }
 }

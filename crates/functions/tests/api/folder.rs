@@ -53,6 +53,37 @@ async fn what_is_saved_is_served() {
     becomes(&functions, "late", gone).await;
 }
 
+/// What it imports is on a server that takes connections and never answers.
+#[tokio::test]
+async fn a_function_that_waits_for_its_imports_holds_nobody_up() {
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = silent.local_addr().unwrap();
+    let functions = TestFunctions::with(
+        &[
+            ("a/index.ts", "Deno.serve(() => new Response('first'));"),
+            ("hello/index.ts", "Deno.serve(() => new Response('one'));"),
+        ],
+        &[("plinth.functions.reachable_networks", "127.0.0.1")],
+    )
+    .await;
+    functions.watch();
+    becomes(&functions, "a", "first").await;
+    becomes(&functions, "hello", "one").await;
+
+    let import =
+        format!("import 'http://{address}/a.ts'; Deno.serve(() => new Response('never'));");
+    functions.write("a/index.ts", &import);
+    // It has been asked, and keeps whoever asks waiting.
+    let kept = tokio::task::spawn_blocking(move || silent.accept().map(|asked| (asked, silent)));
+    let _kept = kept.await.unwrap().unwrap();
+    functions.write("hello/index.ts", "Deno.serve(() => new Response('two'));");
+    becomes(&functions, "hello", "two").await;
+    assert_eq!(functions.fetch("a").await, (200, "first".to_owned()));
+
+    functions.write("a/index.ts", "Deno.serve(() => new Response('second'));");
+    becomes(&functions, "a", "second").await;
+}
+
 #[tokio::test]
 async fn a_mistake_shows_at_once_and_its_correction_too() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('good'));").await;
