@@ -182,7 +182,10 @@ const assigned = (() => {
     const native = nativeUrl.call(request);
     if (!native.startsWith(overSocket)) return native;
     const scheme = request.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
-    const url = `${scheme}://${native.slice(overSocket.length)}`;
+    let rest = native.slice(overSocket.length);
+    // `Deno.serveHttp` calls the socket its host.
+    if (rest.startsWith("%2F")) rest = request.headers.get("host") + rest.slice(rest.indexOf("/"));
+    const url = `${scheme}://${rest}`;
     publicUrls.set(request, url);
     return url;
   };
@@ -322,9 +325,21 @@ const assigned = (() => {
   };
 
   const nativeListen = Deno.listen;
-  Deno.listen = () => {
+  const constantAddress = (object, name, port) =>
+    Object.defineProperty(object, name, { value: { transport: "tcp", hostname: "127.0.0.1", port } });
+  Deno.listen = (options) => {
     if (!take()) throw new Deno.errors.NotSupported("A function listens once; this is its second time.");
-    return nativeListen.call(Deno, { transport: "unix", path: told.socket });
+    const port = options?.port ?? 8000;
+    const listener = nativeListen.call(Deno, { transport: "unix", path: told.socket });
+    constantAddress(listener, "addr", port);
+    const nativeAccept = listener.accept;
+    listener.accept = async () => {
+      const connection = await nativeAccept.call(listener);
+      constantAddress(connection, "localAddr", port);
+      constantAddress(connection, "remoteAddr", 0);
+      return connection;
+    };
+    return listener;
   };
   for (const name of ["listenTls", "listenDatagram"]) {
     if (!(name in Deno)) continue;

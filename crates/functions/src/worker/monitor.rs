@@ -330,7 +330,7 @@ impl Monitor {
         // What it said last is still on its way.
         tokio::time::sleep(Duration::from_millis(10)).await;
         let words = words.text();
-        let ending = ending(status, &watched, &words);
+        let ending = ending(status, &watched);
         let cpu = u64::try_from(watched.usage.cpu.as_millis()).unwrap_or(u64::MAX);
         let memory = json!({
             "total": watched.usage.resident_bytes,
@@ -417,7 +417,7 @@ impl Monitor {
     }
 }
 
-fn ending(status: Option<ExitStatus>, watched: &Watched, words: &str) -> Ending {
+fn ending(status: Option<ExitStatus>, watched: &Watched) -> Ending {
     let is_limit = |reason| !matches!(reason, Reason::EarlyDrop | Reason::Termination);
     if let Some(reason) = watched.killed_for {
         return match is_limit(reason) {
@@ -432,7 +432,7 @@ fn ending(status: Option<ExitStatus>, watched: &Watched, words: &str) -> Ending 
     let signal = status.and_then(|status| status.signal());
     let is_trap = matches!(signal, Some(libc::SIGTRAP | libc::SIGABRT | libc::SIGILL))
         || status.and_then(|status| status.code()) == Some(133);
-    match is_trap || words.contains("out of memory") {
+    match is_trap {
         true => Ending::Limit(Reason::Memory),
         false => Ending::Crashed {
             after: watched.began.elapsed(),

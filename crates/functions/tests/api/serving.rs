@@ -20,9 +20,14 @@ async fn every_way_to_serve_answers_on_the_workers_socket() {
                 server.listen(3000, () => { told = typeof (server.address() as any).port; });
             "#),
             ("old/index.ts", r#"
-                const listener = Deno.listen({ port: 8000 });
+                const listener = Deno.listen({ port: 9000 });
                 for await (const conn of listener) (async () => {
-                  for await (const { respondWith } of (Deno as any).serveHttp(conn)) respondWith(new Response('old'));
+                  for await (const { request, respondWith } of (Deno as any).serveHttp(conn)) {
+                    const ports = [listener.addr, conn.localAddr, conn.remoteAddr].map((address: any) => address.port);
+                    const { protocol, host, pathname } = new URL(request.clone().url);
+                    const isHost = host === request.headers.get('host');
+                    respondWith(new Response(['old', protocol, isHost, pathname, ...ports].join(' ')));
+                  }
                 })();
             "#),
         ],
@@ -37,7 +42,7 @@ async fn every_way_to_serve_answers_on_the_workers_socket() {
         ("default", "default"),
         ("node/a?b=1", "node /node/a?b=1"),
         ("address", "number"),
-        ("old", "old"),
+        ("old/a?b=1", "old http: true /old/a 9000 9000 0"),
     ] {
         assert_eq!(
             functions.fetch(path).await,
