@@ -77,26 +77,27 @@ impl Platform {
 
     /// Ends a token, named by its id or, when only one has it, by its name.
     pub async fn revoke_token(&self, id_or_name: &str) -> Result<StoredToken, PlatformError> {
+        let token = self.token_named(id_or_name).await?;
+        let sql = "update platform.tokens set revoked_at = now() where id = $1";
+        self.tables().await?.execute(sql, &[&token.id]).await?;
+        Ok(token)
+    }
+
+    /// The live token of that id or name.
+    pub(crate) async fn token_named(&self, id_or_name: &str) -> Result<StoredToken, PlatformError> {
         let tokens = self.list_tokens().await?;
         let mut found = tokens
             .into_iter()
             .filter(|token| token.id.to_string() == id_or_name || token.name == id_or_name);
-        let token = match (found.next(), found.next()) {
-            (Some(token), None) => token,
-            (None, _) => {
-                return Err(PlatformError::NotFound(format!(
-                    "There is no token {id_or_name}"
-                )));
-            }
-            (Some(_), Some(_)) => {
-                return Err(PlatformError::Invalid(format!(
-                    "Several tokens are named {id_or_name}; give the id of one"
-                )));
-            }
-        };
-        let sql = "update platform.tokens set revoked_at = now() where id = $1";
-        self.tables().await?.execute(sql, &[&token.id]).await?;
-        Ok(token)
+        match (found.next(), found.next()) {
+            (Some(token), None) => Ok(token),
+            (None, _) => Err(PlatformError::NotFound(format!(
+                "There is no token {id_or_name}"
+            ))),
+            (Some(_), Some(_)) => Err(PlatformError::Invalid(format!(
+                "Several tokens are named {id_or_name}; give the id of one"
+            ))),
+        }
     }
 
     /// The live token with this text. Its use is noted at most once a minute.

@@ -8,8 +8,9 @@ use axum::{
     http::{header::AUTHORIZATION, request::Parts},
 };
 use plinth_project::{ProjectName, ProjectRef, RequestId};
+use uuid::Uuid;
 
-use crate::{Platform, PlatformError};
+use crate::{Platform, PlatformError, StoredToken};
 
 /// Marks requests that came in over the control socket. Only its listener sets it.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +20,8 @@ pub struct ControlSocket;
 #[derive(Debug, Clone)]
 pub struct Operator {
     name: String,
-    is_owner: bool,
+    /// Absent for the owner.
+    token: Option<Uuid>,
     request_id: Option<RequestId>,
 }
 
@@ -31,7 +33,7 @@ impl Operator {
 
     /// Some things a token must not do.
     pub fn must_be_owner(&self) -> Result<(), PlatformError> {
-        match self.is_owner {
+        match self.is_owner() {
             true => Ok(()),
             false => Err(PlatformError::Forbidden(
                 "An access token may not do this; use `plinth` on the server's own machine"
@@ -42,7 +44,12 @@ impl Operator {
 
     /// Whether project zero is within reach.
     pub(super) fn is_owner(&self) -> bool {
-        self.is_owner
+        self.token.is_none()
+    }
+
+    /// Whether the token is the operator's own, or the operator looks after all of them.
+    pub(super) fn may_manage(&self, token: &StoredToken) -> bool {
+        self.token.is_none_or(|own| own == token.id)
     }
 
     /// `/v1` takes refs only (F4).
@@ -97,7 +104,7 @@ impl FromRequestParts<Platform> for Operator {
         if parts.extensions.get::<ControlSocket>().is_some() {
             return Ok(Self {
                 name: "control socket".to_owned(),
-                is_owner: true,
+                token: None,
                 request_id,
             });
         }
@@ -119,7 +126,7 @@ impl FromRequestParts<Platform> for Operator {
         match platform.find_token(text.trim()).await? {
             Some(token) => Ok(Self {
                 name: format!("token {}", token.name),
-                is_owner: false,
+                token: Some(token.id),
                 request_id,
             }),
             None => Err(PlatformError::Unauthorized(

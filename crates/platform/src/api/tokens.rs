@@ -23,13 +23,14 @@ fn token_body(token: &StoredToken) -> Value {
     })
 }
 
-/// `GET /platform/tokens`.
+/// `GET /platform/tokens`: all of them, or whichever asks.
 pub(super) async fn list(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let tokens = platform.list_tokens().await?;
-    Ok(Json(tokens.iter().map(token_body).collect()))
+    let own = tokens.iter().filter(|token| operator.may_manage(token));
+    Ok(Json(own.map(token_body).collect()))
 }
 
 #[derive(Deserialize)]
@@ -60,12 +61,15 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
-/// `DELETE /platform/tokens/{id or name}`.
+/// `DELETE /platform/tokens/{id or name}`. A token revokes nobody but itself.
 pub(super) async fn revoke(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
+    if !operator.may_manage(&platform.token_named(&id).await?) {
+        operator.must_be_owner()?;
+    }
     let token = platform.revoke_token(&id).await?;
     platform
         .note(
