@@ -226,37 +226,74 @@ const assigned = (() => {
   const take = () => {
     if (isTaken) return false;
     isTaken = true;
-    // Servers of node:http look for it when they begin to listen, and say that they do a moment later.
-    setTimeout(() => Deno.env.delete("DENO_SERVE_ADDRESS"), 0);
-    Deno.unrefTimer(setTimeout(stopGivingAddresses, 100));
     queueMicrotask(listenToOrders);
     return true;
   };
+  const sayParked = () => record("warning", "Only the first server of a function gets requests; this one gets none.");
 
-  // A server of node:http that gets the socket knows no address, and many ask for it when they listen.
-  // Its module is not loaded for that: most functions have none.
-  const stopGivingAddresses = (() => {
-    let events;
-    for (let above = globalThis.process; above; above = Object.getPrototypeOf(above)) {
-      if (Object.hasOwn(above, "emit")) events = above;
-    }
-    if (!events) return () => {};
-    const nativeEmit = events.emit;
-    const getsockname = (told) => {
-      Object.assign(told, { address: "127.0.0.1", family: "IPv4", port: 8000 });
-      return 0;
+  // Servers of node:http ask the environment for an address of their own when they begin to listen, which
+  // is the only time that it is there. They know no port then, and many ask for it. Every server after the
+  // first is parked: it hears that it listens, and nobody comes. All of them begin as emitters, so that their
+  // modules need not be loaded to find them: most functions have none.
+  const overSocketOnly = "DENO_SERVE_ADDRESS";
+  const patched = new WeakSet();
+  const patchListen = (prototype) => {
+    const nativeListen = prototype.listen;
+    const isHttp = !Object.hasOwn(prototype, "getConnections");
+    const knowsPort = (server, details) => {
+      const port = Number(details[0]?.port ?? details[0]) || 8000;
+      const getsockname = (told) => {
+        Object.assign(told, { address: "127.0.0.1", family: "IPv4", port });
+        return 0;
+      };
+      if (server._handle && !server._handle.getsockname) server._handle.getsockname = getsockname;
     };
-    const emit = function (name, ...details) {
-      if (name === "listening" && this._handle && !this._handle.getsockname) {
-        this._handle.getsockname = getsockname;
+    const park = (server, details) => {
+      sayParked();
+      const heard = details.at(-1);
+      if (typeof heard === "function") server.once("listening", heard);
+      server._handle = { close() {}, ref() {}, unref() {} };
+      knowsPort(server, details);
+      queueMicrotask(() => server.emit("listening"));
+      return server;
+    };
+    prototype.listen = function (...details) {
+      if (isTaken) return park(this, details);
+      if (!isHttp) return nativeListen.apply(this, details);
+      take();
+      Deno.env.set(overSocketOnly, `unix:${told.socket}`);
+      try {
+        nativeListen.apply(this, details);
+      } finally {
+        Deno.env.delete(overSocketOnly);
       }
-      return nativeEmit.call(this, name, ...details);
+      knowsPort(this, details);
+      return this;
     };
-    events.emit = emit;
-    return () => {
-      if (events.emit === emit) events.emit = nativeEmit;
+  };
+  const patchServers = (emitter) => {
+    const owners = [];
+    for (let above = Object.getPrototypeOf(emitter); above; above = Object.getPrototypeOf(above)) {
+      if (Object.hasOwn(above, "listen")) owners.push(above);
+    }
+    // Others may have a method of that name, too.
+    if (!owners.some((owner) => Object.hasOwn(owner, "getConnections"))) return;
+    for (const owner of owners.filter((owner) => !patched.has(owner))) {
+      patched.add(owner);
+      patchListen(owner);
+    }
+  };
+  let emitters;
+  for (let above = globalThis.process; above; above = Object.getPrototypeOf(above)) {
+    if (Object.hasOwn(above, "emit")) emitters = above.constructor;
+  }
+  const nativeInit = emitters?.init;
+  if (nativeInit) {
+    emitters.init = function (options) {
+      if (typeof this.listen === "function") patchServers(this);
+      return nativeInit.call(this, options);
     };
-  })();
+  }
 
   // A class, because an object with getters of its own is slow to make, and every request makes one.
   class ServeHandlerInfo {
@@ -304,24 +341,26 @@ const assigned = (() => {
 
   const nativeServe = Deno.serve;
   const parked = () => {
-    record("warning", "Only the first server of a function gets requests; this one gets none.");
+    sayParked();
     const finished = new Promise(() => {});
     return {
       addr: { transport: "tcp", hostname: "0.0.0.0", port: 0 },
       finished, ref() {}, unref() {}, async shutdown() {}, async [Symbol.asyncDispose]() {},
     };
   };
+  let server;
   Deno.serve = (first, second) => {
     const options = typeof first === "function" ? (typeof second === "object" && second) || {} : first ?? {};
     const handler = typeof first === "function" ? first : typeof second === "function" ? second : options.handler;
     if (typeof handler !== "function") throw new TypeError("A handler function must be provided.");
     if (!take()) return parked();
     const { onListen, onError, signal } = options;
-    return nativeServe.call(Deno, {
+    server = nativeServe.call(Deno, {
       path: told.socket,
       signal,
       onListen: () => onListen?.({ transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 }),
     }, wrap(handler, onError));
+    return server;
   };
 
   const nativeListen = Deno.listen;
@@ -368,8 +407,11 @@ const assigned = (() => {
       record("error", describe(error));
     }
   };
+  const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
   const leave = async () => {
-    while (pending.size > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    // Answers that were cut hear of it first.
+    await Promise.race([server?.shutdown(), pause(200)]);
+    do await pause(20); while (pending.size > 0);
     announce("unload");
     exit(0);
   };
@@ -438,22 +480,8 @@ const assigned = (() => {
   // -- From here on it is known what is served -----------------------------------------------------
 
   told = JSON.parse(readLineSync());
-  for (const name of told.hidden) Deno.env.delete(name);
+  for (const name of [...told.hidden, overSocketOnly]) Deno.env.delete(name);
   for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
-
-  // Servers of node:http take the socket without asking us. The timer keeps nothing alive.
-  const watch = setInterval(() => {
-    if (!isTaken) {
-      try {
-        Deno.statSync(told.socket);
-      } catch {
-        return;
-      }
-      take();
-    }
-    clearInterval(watch);
-  }, 20);
-  Deno.unrefTimer(watch);
 
   // A process that was started for this function runs it by itself. Any other looks from now on as if
   // it were such a one.

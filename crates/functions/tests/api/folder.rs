@@ -2,23 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, TestFunctions};
-
-/// Asks until the answer is the expected one; every answer on the way must be a good one.
-async fn becomes(functions: &TestFunctions, path: &str, expected: &str) {
-    let began = Instant::now();
-    loop {
-        let (status, text) = functions.fetch(path).await;
-        if text == expected {
-            return;
-        }
-        assert!(
-            began.elapsed() < PATIENCE,
-            "{path}: {status} {text}, expected {expected}"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
+use crate::support::{PATIENCE, TestFunctions, becomes};
 
 #[tokio::test]
 async fn what_is_saved_is_served() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, read};
+use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, becomes, read};
 
 #[tokio::test]
 async fn every_way_to_serve_answers_on_the_workers_socket() {
@@ -50,6 +50,48 @@ async fn every_way_to_serve_answers_on_the_workers_socket() {
             "{path}"
         );
     }
+}
+
+/// Beside an app there is often a server for numbers or health.
+#[tokio::test]
+async fn servers_after_the_first_are_parked() {
+    let first = "import http from 'node:http'; import net from 'node:net';
+        const second = (then = () => {}) => {
+          const server = http.createServer((_req, res) => res.end('second'));
+          return server.listen(9301, '127.0.0.1', () => then(server));
+        };";
+    let node = "http.createServer((_req, res) => res.end(said)).listen(3000";
+    let functions = TestFunctions::with(
+        &[
+            ("deno/index.ts", &format!("{first} let said = 'first'; Deno.serve(() => new Response(said)); second();")),
+            ("node/index.ts", &format!("{first} let said = 'first'; {node}); second();")),
+            ("inside/index.ts", &format!(
+                "{first} let said = 'no'; {node}, () => second((server) => server.close(() => {{ said = 'first'; }})));"
+            )),
+            ("later/index.ts", &format!(
+                "{first} let said = 'no'; {node}); setTimeout(() => net.createServer().listen(9302, () => second((server) => {{
+                    said = server.address().port === 9301 ? 'first' : 'wrong port';
+                }})), 50);"
+            )),
+        ],
+        &[("plinth.functions.reachable_networks", "127.0.0.1")],
+    )
+    .await;
+
+    for slug in ["deno", "node", "inside", "later"] {
+        becomes(&functions, slug, "first").await;
+        let alive = functions.worker_pids();
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        assert_eq!(functions.fetch(slug).await, (200, "first".to_owned()));
+        assert_eq!(functions.worker_pids(), alive, "{slug} has not died");
+    }
+    for port in [9301, 9302] {
+        assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+    }
+    let parked = "Only the first server of a function gets requests; this one gets none.";
+    functions
+        .records_with(|record| record.message == parked && record.fields["function"] == "later")
+        .await;
 }
 
 #[tokio::test]
@@ -189,7 +231,7 @@ async fn a_handler_that_throws_answers_500_and_the_worker_stays() {
 async fn a_function_finds_its_environment_and_nothing_of_ours() {
     let functions = TestFunctions::with(
         &[
-            ("hello/index.ts", "import p from 'node:process'; Deno.serve(() => Response.json([Deno.env.toObject(), p.env.FROM_FILE]));"),
+            ("hello/index.ts", "import p from 'node:process'; const seen = Deno.env.toObject(); Deno.serve(() => Response.json([seen, p.env.FROM_FILE]));"),
             (".env", "FROM_FILE=\"two\\nlines\"\nSUPABASE_URL=forged\nOVER=file\n"),
         ],
         &[("config.toml", "[edge_runtime.secrets]\nFROM_CONFIG = \"1\"\nOVER = \"config\"\n\

@@ -260,6 +260,22 @@ pub(crate) async fn read(response: reqwest::Response) -> (u16, String) {
     (status, response.text().await.expect("text"))
 }
 
+/// Asks until the answer is the expected one; every answer on the way must be a good one.
+pub(crate) async fn becomes(functions: &TestFunctions, path: &str, expected: &str) {
+    let began = Instant::now();
+    loop {
+        let (status, text) = functions.fetch(path).await;
+        if text == expected {
+            return;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "{path}: {status} {text}, expected {expected}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// Waits until something is so.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
