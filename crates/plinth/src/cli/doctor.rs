@@ -1,7 +1,11 @@
 //! `plinth doctor`: what can be checked from here, then what the server says about itself.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    process::Command,
+};
 
+use plinth_functions::Deno;
 use plinth_platform::{Check, Finding};
 use plinth_settings::{Loader, Settings};
 use serde_json::{Value, json};
@@ -31,6 +35,7 @@ pub(super) async fn run(global: &Global) -> Outcome {
             checks.push(check_port("database port", settings.port("db.port")));
         }
     }
+    checks.push(check_deno());
     checks.push(check_disk(&folder));
     let mut all: Vec<Value> = checks.iter().map(Check::to_json).collect();
     all.extend(ask_server(global, running).await);
@@ -84,6 +89,31 @@ fn check_postgres(settings: &Settings) -> Check {
             error.to_string(),
             "run `npm ci` in runtime/, or install PostgreSQL 15 or later",
         ),
+    }
+}
+
+fn check_deno() -> Check {
+    let deno = Deno::find(&runtime_dirs());
+    let Some(program) = deno.program() else {
+        return Check::doubtful(
+            "deno",
+            "not installed: functions cannot run, everything else can",
+            "run `npm ci` in runtime/, or name that folder with PLINTH_RUNTIME_DIR",
+        );
+    };
+    let place = program.display();
+    let broken = |why: String| {
+        let message = format!("{place} does not start: {why}");
+        Check::bad("deno", message, "run `npm ci` in runtime/ again")
+    };
+    match Command::new(program).arg("--version").env_clear().output() {
+        Ok(output) if output.status.success() => {
+            let version = String::from_utf8_lossy(&output.stdout);
+            let version = version.split_whitespace().nth(1).unwrap_or("of no version");
+            Check::good("deno", format!("Deno {version}, {place}"))
+        }
+        Ok(output) => broken(output.status.to_string()),
+        Err(error) => broken(crate::folder::plain(&error)),
     }
 }
 

@@ -157,7 +157,7 @@ fn doctor_and_logs_tell_about_a_server_that_runs_and_one_that_does_not() {
 
     let doctor = server.cli(&["doctor"]).expect_success().stdout;
     assert!(
-        doctor.contains("✓ server") && !doctor.contains('✗'),
+        doctor.contains("✓ server") && doctor.contains("Deno 2.") && !doctor.contains('✗'),
         "{doctor}"
     );
     let checks = server.cli_json(&["doctor"]);
