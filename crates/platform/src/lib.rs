@@ -46,5 +46,5 @@ pub use platform::{Endpoints, Platform, References};
 pub use projects::{Branch, BranchRequest, CopyMethod, ProjectRequest, ProjectRow};
 pub use secrets::StoredSecret;
 pub use status::Status;
-pub use tokens::StoredToken;
+pub use tokens::{StoredToken, TokenLimits, TokenRequest};
 pub use user_migrations::{MigrationFile, SeedFile, SeedOutcome};

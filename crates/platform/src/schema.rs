@@ -41,5 +41,10 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "functions",
             sql: include_str!("../migrations/0007_functions.sql"),
         },
+        Migration {
+            version: 8,
+            name: "token_limits",
+            sql: include_str!("../migrations/0008_token_limits.sql"),
+        },
     ],
 };

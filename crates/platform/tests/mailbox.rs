@@ -127,11 +127,7 @@ async fn nothing_else_of_a_project_opens_it() {
 async fn a_personal_access_token_opens_it_and_a_key_opens_nothing_more() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    let (_, token) = app
-        .platform
-        .create_token("me", None)
-        .await
-        .expect("a token");
+    let (_, token) = app.token("me").await;
     let secret = key_of(&app, &name, ApiKeyKind::Secret).await;
 
     let (status, _) = call(&app, Method::GET, &name, "", Some(token.expose())).await;

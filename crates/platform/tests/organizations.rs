@@ -48,7 +48,28 @@ async fn projects_are_made_in_organizations_that_exist() {
             .await
             .expect(400);
     }
-    app.ask(Method::GET, "/v1/organizations/none", None)
-        .await
-        .expect(404);
+    for uri in ["", "/entitlements", "/members"] {
+        let uri = format!("/v1/organizations/none{uri}");
+        app.ask(Method::GET, &uri, None).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_behind_a_plan_and_the_owner_is_a_member() {
+    let app = TestPlatform::start().await;
+    let ask = async |rest: &str| {
+        let uri = format!("/v1/organizations/default/{rest}");
+        app.ask(Method::GET, &uri, None).await.expect(200)
+    };
+
+    let entitlements = ask("entitlements").await;
+    let entitlements = entitlements["entitlements"].as_array().expect("a list");
+    assert!(entitlements.len() > 50);
+    for feature in entitlements {
+        assert_eq!(feature["hasAccess"], true, "{feature}");
+        assert_eq!(feature["type"], feature["feature"]["type"], "{feature}");
+        assert_eq!(feature["config"]["enabled"], true, "{feature}");
+    }
+    let members = ask("members").await;
+    assert_eq!(members[0]["role_name"], "Owner");
 }

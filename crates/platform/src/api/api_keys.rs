@@ -14,12 +14,21 @@ use super::{
     Operator,
     body::{Body, Params, Segments},
 };
-use crate::{ApiKeyRequest, Platform, PlatformError, StoredApiKey};
+use crate::{ApiKeyRequest, Platform, PlatformError, StoredApiKey, tokens::SECRETS};
 
 #[derive(Deserialize)]
 pub(super) struct RevealParams {
     #[serde(default)]
     reveal: bool,
+}
+
+impl RevealParams {
+    fn check(&self, operator: &Operator) -> Result<(), PlatformError> {
+        match self.reveal {
+            true => operator.must_have(SECRETS),
+            false => Ok(()),
+        }
+    }
 }
 
 #[derive(Deserialize, Serialize, Clone, Copy)]
@@ -89,6 +98,7 @@ pub(super) async fn list(
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
+    params.check(&operator)?;
     let legacy = platform.legacy_keys(&project).await?;
     let mut bodies = Vec::new();
     if legacy.enabled {
@@ -144,6 +154,7 @@ pub(super) async fn show(
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.reference(&platform, &text)?;
+    params.check(&operator)?;
     let key = platform.load_api_key(&project, &id).await?;
     if params.reveal {
         note(&platform, &operator, &project, "key.reveal", &key).await;
@@ -249,6 +260,7 @@ pub(super) async fn rotate(
     let project = operator.named(&platform, &text)?;
     let (what, answer) = match body {
         RotateBody::Signing => {
+            operator.must_have("auth_signing_keys_write")?;
             let key = platform.rotate_signing_key(&project).await?;
             ("key.rotate.signing", super::signing_keys::key_body(&key))
         }

@@ -133,11 +133,12 @@ pub(super) async fn show_by_name(
 
 /// `GET /v1/branches/{id or ref}`.
 pub(super) async fn show(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let branch = platform.load_branch(&id).await?;
+    operator.must_reach(&branch.reference)?;
     let version = platform.cluster().version_num;
     let endpoints = platform.endpoints();
     let (host, port) = endpoints.database.clone().unwrap_or_default();
@@ -160,6 +161,7 @@ pub(super) async fn delete(
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let branch = platform.load_branch(&id).await?;
+    operator.must_reach(&branch.reference)?;
     let project = plinth_project::ProjectName::Ref(branch.reference.clone());
     platform.delete_project(&project, true).await?;
     let details = json!({ "branch": branch.name });

@@ -3,6 +3,7 @@
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     Operator,
@@ -10,11 +11,15 @@ use super::{
 };
 use crate::{Organization, Platform, PlatformError};
 
+/// Whoever runs the server has no account of their own.
+const OWNER_ID: Uuid = Uuid::nil();
+const OWNER_EMAIL: &str = "owner@localhost";
+
 /// `GET /v1/profile`.
 pub(super) async fn profile(operator: Operator) -> Json<Value> {
     Json(json!({
-        "gotrue_id": uuid::Uuid::nil(),
-        "primary_email": "owner@localhost",
+        "gotrue_id": OWNER_ID,
+        "primary_email": OWNER_EMAIL,
         "username": operator.name(),
     }))
 }
@@ -68,9 +73,21 @@ pub(super) async fn organization(
     })))
 }
 
-/// `GET /v1/organizations/{slug}/entitlements`: nothing is behind a plan here (F21).
-pub(super) async fn entitlements(_operator: Operator) -> Json<Value> {
-    Json(json!({ "entitlements": [] }))
+/// `GET /v1/organizations/{slug}/members`: whoever runs the server.
+pub(super) async fn members(
+    _operator: Operator,
+    State(platform): State<Platform>,
+    Segments(slug): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    platform.load_organization(&slug).await?;
+    Ok(Json(json!([{
+        "user_id": OWNER_ID,
+        "user_name": "owner",
+        "email": OWNER_EMAIL,
+        "role_name": "Owner",
+        "mfa_enabled": false,
+        "avatar_url": null,
+    }])))
 }
 
 /// `GET /v1/projects/{ref}/billing/addons` (F21).

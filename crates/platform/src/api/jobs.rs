@@ -29,21 +29,31 @@ fn job_body(job: &Job) -> Value {
 
 /// `GET /platform/jobs`: the latest ones, newest first.
 pub(super) async fn list(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let jobs = platform.list_jobs().await?;
-    Ok(Json(jobs.iter().map(job_body).collect()))
+    let within = jobs.iter().filter(|job| is_within_reach(&operator, job));
+    Ok(Json(within.map(job_body).collect()))
 }
 
 /// `GET /platform/jobs/{id}`.
 pub(super) async fn show(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let id: Uuid = text
-        .parse()
-        .map_err(|_| PlatformError::NotFound(format!("There is no job {text}")))?;
-    Ok(Json(job_body(&platform.load_job(id).await?)))
+    let none = || PlatformError::NotFound(format!("There is no job {text}"));
+    let id: Uuid = text.parse().map_err(|_| none())?;
+    let job = platform.load_job(id).await?;
+    match is_within_reach(&operator, &job) {
+        true => Ok(Json(job_body(&job))),
+        false => Err(none()),
+    }
+}
+
+/// Work that is for no project is everybody's.
+fn is_within_reach(operator: &Operator, job: &Job) -> bool {
+    let project = job.project.as_deref().and_then(|text| text.parse().ok());
+    project.is_none_or(|project| operator.reaches(&project))
 }

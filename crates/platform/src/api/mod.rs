@@ -7,6 +7,7 @@ mod bearer_jwt;
 mod body;
 mod branches;
 mod databases;
+mod entitlements;
 mod file_check;
 mod functions;
 mod identity;
@@ -18,6 +19,7 @@ mod outlive;
 mod projects;
 mod rate_limit;
 mod s3_credentials;
+mod scopes;
 mod secrets;
 mod signing_keys;
 mod status;
@@ -61,8 +63,9 @@ fn management() -> Router<Platform> {
         .route("/organizations/{slug}", get(identity::organization))
         .route(
             "/organizations/{slug}/entitlements",
-            get(identity::entitlements),
+            get(entitlements::list),
         )
+        .route("/organizations/{slug}/members", get(identity::members))
         .route("/projects", get(projects::list).post(projects::create))
         .route(
             "/projects/{ref}",

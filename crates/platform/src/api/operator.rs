@@ -4,13 +4,13 @@
 //! OS user who started the server can open, and which therefore counts as owner (L7).
 
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRequestParts, MatchedPath},
     http::{header::AUTHORIZATION, request::Parts},
 };
 use plinth_project::{ProjectName, ProjectRef, RequestId};
-use uuid::Uuid;
 
-use crate::{Platform, PlatformError, StoredToken};
+use super::scopes::{Needs, needed};
+use crate::{Platform, PlatformError, StoredToken, TokenLimits};
 
 /// Marks requests that came in over the control socket. Only its listener sets it.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct ControlSocket;
 pub struct Operator {
     name: String,
     /// Absent for the owner.
-    token: Option<Uuid>,
+    token: Option<StoredToken>,
     request_id: Option<RequestId>,
 }
 
@@ -47,9 +47,38 @@ impl Operator {
         self.token.is_none()
     }
 
+    /// Who asks by a token.
+    pub(super) fn token(&self) -> Option<&StoredToken> {
+        self.token.as_ref()
+    }
+
     /// Whether the token is the operator's own, or the operator looks after all of them.
     pub(super) fn may_manage(&self, token: &StoredToken) -> bool {
-        self.token.is_none_or(|own| own == token.id)
+        self.token.as_ref().is_none_or(|own| own.id == token.id)
+    }
+
+    /// For what a call needs beyond its route.
+    pub(super) fn must_have(&self, scope: &str) -> Result<(), PlatformError> {
+        match &self.token {
+            Some(token) if !token.limits.allow(scope) => Err(lacks(&token.limits, &[scope])),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a project is one that the operator may know of.
+    pub(super) fn reaches(&self, project: &ProjectRef) -> bool {
+        self.token
+            .as_ref()
+            .is_none_or(|token| token.reaches(project))
+    }
+
+    pub(super) fn must_reach(&self, project: &ProjectRef) -> Result<(), PlatformError> {
+        match self.reaches(project) {
+            true => Ok(()),
+            false => Err(PlatformError::Forbidden(format!(
+                "This access token is bound to other projects than {project}"
+            ))),
+        }
     }
 
     /// `/v1` takes refs only (F4).
@@ -81,9 +110,11 @@ impl Operator {
         platform: &Platform,
         name: ProjectName,
     ) -> Result<ProjectName, PlatformError> {
-        if platform.reference_of(&name) == platform.references().platform {
+        let reference = platform.reference_of(&name);
+        if reference == platform.references().platform {
             self.must_be_owner()?;
         }
+        self.must_reach(&reference)?;
         Ok(name)
     }
 
@@ -123,15 +154,44 @@ impl FromRequestParts<Platform> for Operator {
                 "Only Bearer authorization is accepted",
             ));
         }
-        match platform.find_token(text.trim()).await? {
-            Some(token) => Ok(Self {
-                name: format!("token {}", token.name),
-                token: Some(token.id),
-                request_id,
-            }),
-            None => Err(PlatformError::Unauthorized(
+        let Some(token) = platform.find_token(text.trim()).await? else {
+            return Err(PlatformError::Unauthorized(
                 "This access token is unknown, expired or revoked",
-            )),
-        }
+            ));
+        };
+        let route = parts.extensions.get::<MatchedPath>();
+        let route = route.map_or("", MatchedPath::as_str);
+        check(&token.limits, needed(&parts.method, route))?;
+        Ok(Self {
+            name: format!("token {}", token.name),
+            token: Some(token),
+            request_id,
+        })
     }
+}
+
+/// Whether a token may make a call at all; what it reaches is a question of its own.
+fn check(limits: &TokenLimits, needs: Needs) -> Result<(), PlatformError> {
+    match needs {
+        Needs::Nothing => Ok(()),
+        Needs::OneOf(scopes) if scopes.iter().any(|scope| limits.allow(scope)) => Ok(()),
+        Needs::OneOf(scopes) => Err(lacks(limits, scopes)),
+        Needs::Everywhere(scope) if !limits.allow(scope) => Err(lacks(limits, &[scope])),
+        Needs::Everywhere(_) if limits.projects.is_none() => Ok(()),
+        Needs::Everywhere(_) => Err(PlatformError::Forbidden(
+            "This access token is bound to projects, and this concerns all of them".to_owned(),
+        )),
+        Needs::NoLimits if *limits == TokenLimits::default() => Ok(()),
+        Needs::NoLimits => Err(PlatformError::Forbidden(
+            "Only an access token without limits may do this".to_owned(),
+        )),
+    }
+}
+
+fn lacks(limits: &TokenLimits, scopes: &[&str]) -> PlatformError {
+    let scopes = scopes.join(" or ");
+    PlatformError::Forbidden(match limits.read_only {
+        true => format!("This access token is read-only; this needs the scope {scopes}"),
+        false => format!("This access token may not do this; it needs the scope {scopes}"),
+    })
 }

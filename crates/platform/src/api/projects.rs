@@ -79,14 +79,8 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
-    let rows = platform
-        .list_projects(params.include_platform && operator.is_owner())
-        .await?;
-    Ok(Json(
-        rows.into_iter()
-            .map(|row| ProjectBody::new(&platform, row))
-            .collect(),
-    ))
+    let include_platform = params.include_platform && operator.is_owner();
+    within_reach(&operator, &platform, include_platform).await
 }
 
 /// `GET /platform/projects`: project zero included, for whoever may reach it.
@@ -94,11 +88,19 @@ pub(super) async fn list_with_platform(
     operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
-    let rows = platform.list_projects(operator.is_owner()).await?;
+    within_reach(&operator, &platform, operator.is_owner()).await
+}
+
+async fn within_reach(
+    operator: &Operator,
+    platform: &Platform,
+    include_platform: bool,
+) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
+    let rows = platform.list_projects(include_platform).await?;
+    let rows = rows.into_iter();
+    let within = rows.filter(|row| operator.reaches(&row.reference));
     Ok(Json(
-        rows.into_iter()
-            .map(|row| ProjectBody::new(&platform, row))
-            .collect(),
+        within.map(|row| ProjectBody::new(platform, row)).collect(),
     ))
 }
 

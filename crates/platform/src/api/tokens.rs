@@ -1,6 +1,7 @@
 //! `/platform/tokens`: personal access tokens.
 
 use axum::{Json, extract::State, http::StatusCode};
+use plinth_project::ProjectRef;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -10,9 +11,11 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments},
 };
-use crate::{Platform, PlatformError, StoredToken};
+use crate::{Platform, PlatformError, StoredToken, TokenLimits, TokenRequest};
 
 fn token_body(token: &StoredToken) -> Value {
+    let projects = token.limits.projects.as_ref();
+    let projects = projects.map(|refs| refs.iter().map(ProjectRef::as_str).collect::<Vec<_>>());
     json!({
         "id": token.id,
         "name": token.name,
@@ -20,6 +23,9 @@ fn token_body(token: &StoredToken) -> Value {
         "created_at": rfc3339(token.created_at),
         "expires_at": token.expires_at.map(rfc3339),
         "last_used_at": token.last_used_at.map(rfc3339),
+        "scopes": token.limits.scopes,
+        "projects": projects,
+        "read_only": token.limits.read_only,
     })
 }
 
@@ -38,16 +44,66 @@ pub(super) struct CreateBody {
     name: String,
     #[serde(default, with = "time::serde::rfc3339::option")]
     expires_at: Option<OffsetDateTime>,
+    #[serde(default)]
+    scopes: Option<Vec<String>>,
+    #[serde(default)]
+    projects: Option<Vec<String>>,
+    #[serde(default)]
+    read_only: bool,
 }
 
-/// `POST /platform/tokens`: the only answer that shows the token. A token makes no tokens.
+impl CreateBody {
+    async fn into_request(
+        self,
+        operator: &Operator,
+        platform: &Platform,
+    ) -> Result<TokenRequest, PlatformError> {
+        let projects = match self.projects {
+            Some(names) => Some(references(operator, platform, &names).await?),
+            None => None,
+        };
+        Ok(TokenRequest {
+            name: self.name,
+            expires_at: self.expires_at,
+            limits: TokenLimits {
+                scopes: self.scopes,
+                projects,
+                read_only: self.read_only,
+            },
+        })
+    }
+}
+
+async fn references(
+    operator: &Operator,
+    platform: &Platform,
+    names: &[String],
+) -> Result<Vec<ProjectRef>, PlatformError> {
+    let mut references = Vec::new();
+    for name in names {
+        let name = operator.named(platform, name)?;
+        let reference = platform.load_project(&name).await?.reference;
+        if reference == platform.references().platform {
+            return Err(PlatformError::Invalid(
+                "No token reaches the platform's own project".to_owned(),
+            ));
+        }
+        references.push(reference);
+    }
+    Ok(references)
+}
+
+/// `POST /platform/tokens`: the only answer that shows the token.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    operator.must_be_owner()?;
-    let (token, text) = platform.create_token(&body.name, body.expires_at).await?;
+    let request = body.into_request(&operator, &platform).await?;
+    if let Some(own) = operator.token() {
+        own.must_cover(&request)?;
+    }
+    let (token, text) = platform.create_token(&request).await?;
     platform
         .note(
             &operator,
@@ -67,10 +123,11 @@ pub(super) async fn revoke(
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    if !operator.may_manage(&platform.token_named(&id).await?) {
+    let token = platform.token_named(&id).await?;
+    if !operator.may_manage(&token) {
         operator.must_be_owner()?;
     }
-    let token = platform.revoke_token(&id).await?;
+    platform.revoke_token(&token).await?;
     platform
         .note(
             &operator,

@@ -1,11 +1,17 @@
 //! Personal access tokens (console contract F10): stored as a hash, shown once.
 
+mod limits;
+
+use plinth_project::ProjectRef;
 use plinth_token::{AccessToken, Secret};
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{Platform, PlatformError};
+
+pub use limits::TokenLimits;
+pub(crate) use limits::{MAKES_TOKENS, SECRETS};
 
 /// A token without its text.
 #[derive(Debug, Clone)]
@@ -22,46 +28,112 @@ pub struct StoredToken {
     pub expires_at: Option<OffsetDateTime>,
     /// When it was last shown to us, to the minute.
     pub last_used_at: Option<OffsetDateTime>,
+    /// What it may do.
+    pub limits: TokenLimits,
+    /// The branches of its projects.
+    branches: Vec<ProjectRef>,
 }
 
-const COLUMNS: &str = "id, name, prefix, created_at, expires_at, last_used_at";
+/// What a new token is to be.
+#[derive(Debug, Clone, Default)]
+pub struct TokenRequest {
+    /// What it is for.
+    pub name: String,
+    /// When it ends by itself.
+    pub expires_at: Option<OffsetDateTime>,
+    /// What it may do.
+    pub limits: TokenLimits,
+}
+
+const COLUMNS: &str = "id, name, prefix, created_at, expires_at, last_used_at, scopes, projects,
+    read_only, array(select ref from platform.branches where parent_ref = any(projects)) as branches";
 
 impl StoredToken {
-    fn from_row(row: &Row) -> Self {
-        Self {
+    fn from_row(row: &Row) -> Result<Self, PlatformError> {
+        let projects: Option<Vec<String>> = row.get("projects");
+        Ok(Self {
             id: row.get("id"),
             name: row.get("name"),
             prefix: row.get("prefix"),
             created_at: row.get("created_at"),
             expires_at: row.get("expires_at"),
             last_used_at: row.get("last_used_at"),
+            limits: TokenLimits {
+                scopes: row.get("scopes"),
+                projects: projects.map(references).transpose()?,
+                read_only: row.get("read_only"),
+            },
+            branches: references(row.get("branches"))?,
+        })
+    }
+
+    /// Nobody gives away more than they have, nor for longer.
+    pub(crate) fn must_cover(&self, request: &TokenRequest) -> Result<(), PlatformError> {
+        self.limits.must_cover(&request.limits)?;
+        match (self.expires_at, request.expires_at) {
+            (Some(own), given) if given.is_none_or(|given| given > own) => Err(
+                PlatformError::Forbidden("A token makes no token that outlives it".to_owned()),
+            ),
+            _ => Ok(()),
         }
     }
+
+    /// Whether a project is among those that it is bound to, or it is bound to none.
+    pub(crate) fn reaches(&self, project: &ProjectRef) -> bool {
+        self.limits.projects.as_ref().is_none_or(|projects| {
+            let mut within = projects.iter().chain(&self.branches);
+            within.any(|own| own == project)
+        })
+    }
+}
+
+fn references(texts: Vec<String>) -> Result<Vec<ProjectRef>, PlatformError> {
+    let parsed = texts.iter().map(|text| text.parse());
+    parsed
+        .collect::<Result<_, _>>()
+        .map_err(PlatformError::caused_by)
 }
 
 impl Platform {
     /// Makes a token and returns its text, which cannot be had again.
     pub async fn create_token(
         &self,
-        name: &str,
-        expires_at: Option<OffsetDateTime>,
+        request: &TokenRequest,
     ) -> Result<(StoredToken, Secret), PlatformError> {
+        let TokenRequest {
+            name,
+            expires_at,
+            limits,
+        } = request;
         let name = name.trim();
         if !(1..=256).contains(&name.chars().count()) {
             return Err(PlatformError::Invalid(
                 "A token's name has 1 to 256 characters".to_owned(),
             ));
         }
+        limits.check()?;
+        let projects = limits.projects.as_ref().map(|projects| {
+            let texts = projects.iter().map(ProjectRef::to_string);
+            texts.collect::<Vec<_>>()
+        });
         let token = AccessToken::generate();
         let sql = format!(
-            "insert into platform.tokens (hash, name, prefix, expires_at) values ($1, $2, $3, $4)
+            "insert into platform.tokens
+                (hash, name, prefix, expires_at, scopes, projects, read_only)
+             values ($1, $2, $3, $4, $5, $6, $7)
              returning {COLUMNS}"
         );
-        let tables = self.tables().await?;
-        let row = tables
-            .query_one(&sql, &[&token.hash(), &name, &token.masked(), &expires_at])
-            .await?;
-        Ok((StoredToken::from_row(&row), token.text().clone()))
+        let params: plinth_db::Params<'_> = &[
+            &token.hash(),
+            &name,
+            &token.masked(),
+            &expires_at,
+            &limits.scopes,
+            &projects,
+            &limits.read_only,
+        ];
+        let row = self.tables().await?.query_one(&sql, params).await?;
+        Ok((StoredToken::from_row(&row)?, token.text().clone()))
     }
 
     /// The live tokens, oldest first.
@@ -72,18 +144,17 @@ impl Platform {
              order by created_at"
         );
         let rows = self.tables().await?.query(&sql, &[]).await?;
-        Ok(rows.iter().map(StoredToken::from_row).collect())
+        rows.iter().map(StoredToken::from_row).collect()
     }
 
-    /// Ends a token, named by its id or, when only one has it, by its name.
-    pub async fn revoke_token(&self, id_or_name: &str) -> Result<StoredToken, PlatformError> {
-        let token = self.token_named(id_or_name).await?;
+    /// Ends a token.
+    pub async fn revoke_token(&self, token: &StoredToken) -> Result<(), PlatformError> {
         let sql = "update platform.tokens set revoked_at = now() where id = $1";
         self.tables().await?.execute(sql, &[&token.id]).await?;
-        Ok(token)
+        Ok(())
     }
 
-    /// The live token of that id or name.
+    /// The live token of that id or, when only one has it, of that name.
     pub(crate) async fn token_named(&self, id_or_name: &str) -> Result<StoredToken, PlatformError> {
         let tokens = self.list_tokens().await?;
         let mut found = tokens
@@ -116,7 +187,7 @@ impl Platform {
         let Some(row) = tables.query_opt(&sql, &[&token.hash()]).await? else {
             return Ok(None);
         };
-        let token = StoredToken::from_row(&row);
+        let token = StoredToken::from_row(&row)?;
         let note = "update platform.tokens set last_used_at = now()
                     where id = $1
                       and (last_used_at is null or last_used_at < now() - interval '1 minute')";

@@ -7,7 +7,10 @@ use std::{sync::Arc, time::Duration};
 
 use plinth_db::{PoolConfig, Target, migrate::MigrationSet};
 use plinth_log::{LogStore, WriterThread};
-use plinth_platform::{Bootstrap, DefaultDatabase, Endpoints, GivenKeys, Platform, ProjectRequest};
+use plinth_platform::{
+    Bootstrap, DefaultDatabase, Endpoints, GivenKeys, Platform, ProjectRequest, StoredToken,
+    TokenLimits, TokenRequest,
+};
 use plinth_project::{
     Caller, Credentials, Directory, Project, ProjectKind, ProjectName, Registry, RegistryParts,
 };
@@ -129,6 +132,21 @@ impl TestPlatform {
             .expect("a project");
         assert_eq!(row.kind, ProjectKind::Ordinary);
         ProjectName::Ref(row.reference)
+    }
+
+    /// A token without limits.
+    pub async fn token(&self, name: &str) -> (StoredToken, Secret) {
+        self.token_with(name, TokenLimits::default()).await
+    }
+
+    pub async fn token_with(&self, name: &str, limits: TokenLimits) -> (StoredToken, Secret) {
+        let request = TokenRequest {
+            name: name.to_owned(),
+            limits,
+            ..TokenRequest::default()
+        };
+        let made = self.platform.create_token(&request).await;
+        made.expect("a token")
     }
 
     pub async fn open(&self, name: &ProjectName) -> Project {

@@ -110,7 +110,7 @@ pub(crate) enum Command {
     /// Personal access tokens for the platform API.
     #[command(
         subcommand,
-        after_help = "Examples:\n  plinth tokens create ci --expires-in 720h\n  PLINTH_ACCESS_TOKEN=sbp_… plinth --api-url https://api.example.com projects list"
+        after_help = "Examples:\n  plinth tokens create ci --expires-in 720h\n  plinth tokens create deploy --scope edge_functions_read,edge_functions_write --project default\n  PLINTH_ACCESS_TOKEN=sbp_… plinth --api-url https://api.example.com projects list"
     )]
     Tokens(TokensCommand),
     /// Your SQL migrations in supabase/migrations/.
@@ -413,6 +413,15 @@ pub(crate) enum TokensCommand {
         /// When it ends by itself, as in 720h.
         #[arg(long, value_name = "DURATION")]
         expires_in: Option<String>,
+        /// What it may do, as in edge_functions_write; everything when none is named.
+        #[arg(long = "scope", value_name = "SCOPE", value_delimiter = ',')]
+        scopes: Vec<String>,
+        /// The projects that it is bound to, with their branches; all when none is named.
+        #[arg(long = "project", value_name = "REF", value_delimiter = ',')]
+        projects: Vec<String>,
+        /// It may only look, and not at secrets.
+        #[arg(long)]
+        read_only: bool,
     },
     /// End a token.
     Revoke {

@@ -92,6 +92,7 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
+        Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
 }
@@ -157,10 +158,11 @@ mod tests {
         let rows = [
             serde_json::json!({"a": "long value", "b": null}),
             serde_json::json!({"a": "x", "b": true}),
+            serde_json::json!({"a": ["x", "y"], "b": 1}),
         ];
         assert_eq!(
             table(&rows, &[("A", "a"), ("B", "b")]),
-            "A           B\nlong value  -\nx           yes\n"
+            "A           B\nlong value  -\nx           yes\nx,y         1\n"
         );
     }
 }

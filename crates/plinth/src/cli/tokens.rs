@@ -15,6 +15,9 @@ const COLUMNS: &[(&str, &str)] = &[
     ("CREATED", "created_at"),
     ("EXPIRES", "expires_at"),
     ("LAST USED", "last_used_at"),
+    ("SCOPES", "scopes"),
+    ("PROJECTS", "projects"),
+    ("READ ONLY", "read_only"),
     ("ID", "id"),
 ];
 
@@ -26,7 +29,13 @@ pub(super) async fn run(global: &Global, command: TokensCommand) -> Outcome {
             &client.get("/platform/tokens").await?,
             COLUMNS,
         ),
-        TokensCommand::Create { name, expires_in } => {
+        TokensCommand::Create {
+            name,
+            expires_in,
+            scopes,
+            projects,
+            read_only,
+        } => {
             let expires_at = match expires_in {
                 Some(text) => {
                     let at = OffsetDateTime::now_utc() + parse_duration(&text)?;
@@ -34,7 +43,14 @@ pub(super) async fn run(global: &Global, command: TokensCommand) -> Outcome {
                 }
                 None => None,
             };
-            let body = json!({ "name": name, "expires_at": expires_at });
+            let named = |list: Vec<String>| (!list.is_empty()).then_some(list);
+            let body = json!({
+                "name": name,
+                "expires_at": expires_at,
+                "scopes": named(scopes),
+                "projects": named(projects),
+                "read_only": read_only,
+            });
             let token = client.post("/platform/tokens", body).await?;
             eprintln!("Keep it: it is shown this once.");
             let pairs = ["name", "token"].map(|name| (name.to_owned(), text(&token, name)));

@@ -208,6 +208,23 @@ fn tokens_open_the_platform_api_over_tcp() {
         .expect_code(5)
         .says(&["unknown"]);
     remote(Some(&token), &["tokens", "create", "child"]).expect_code(5);
+    let looks = [
+        "tokens",
+        "create",
+        "looks",
+        "--scope",
+        "projects_read,project_admin_read",
+    ];
+    let looks = server.cli_json(&[&looks[..], &["--project", "default", "--read-only"]].concat());
+    let looks = looks["token"].as_str().expect("a token");
+    remote(Some(looks), &["projects", "list"]).expect_success();
+    remote(Some(looks), &["projects", "create", "far"])
+        .expect_code(5)
+        .says(&["organization_projects_create"]);
+    server
+        .cli(&["tokens", "create", "odd", "--scope", "project_read"])
+        .expect_code(1)
+        .says(&["project_admin_read"]);
     let far = remote(Some(&token), &["projects", "create", "far", "-o", "json"]);
     let far = far.expect_success().json();
     let listed = server.cli_json(&[

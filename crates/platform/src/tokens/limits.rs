@@ -1,0 +1,259 @@
+//! What a token may do (console contract F11).
+
+use plinth_project::ProjectRef;
+
+use crate::PlatformError;
+
+/// Hands out keys with which a project can be changed.
+pub(crate) const SECRETS: &str = "api_gateway_keys_secret_read";
+/// Makes further tokens. Ours: the hosted service makes them in its web app alone.
+pub(crate) const MAKES_TOKENS: &str = "access_tokens_write";
+
+/// The names that the official CLI prints in its help, and [`MAKES_TOKENS`]. Some are of calls
+/// that Plinth does not have (yet).
+const SCOPES: &[&str] = &[
+    "access_tokens_write",
+    "action_runs_read",
+    "action_runs_write",
+    "advisors_read",
+    "analytics_config_read",
+    "analytics_config_write",
+    "analytics_logs_read",
+    "analytics_usage_read",
+    "api_gateway_keys_read",
+    "api_gateway_keys_secret_read",
+    "api_gateway_keys_write",
+    "auth_config_read",
+    "auth_config_write",
+    "auth_signing_keys_read",
+    "auth_signing_keys_write",
+    "backups_read",
+    "backups_write",
+    "branching_development_create",
+    "branching_development_delete",
+    "branching_development_read",
+    "branching_development_write",
+    "branching_production_create",
+    "branching_production_delete",
+    "branching_production_read",
+    "branching_production_write",
+    "custom_domain_read",
+    "custom_domain_write",
+    "data_api_config_read",
+    "data_api_config_secret_read",
+    "data_api_config_write",
+    "database_config_read",
+    "database_config_write",
+    "database_jit_read",
+    "database_jit_write",
+    "database_migrations_read",
+    "database_migrations_write",
+    "database_network_bans_read",
+    "database_network_bans_write",
+    "database_network_restrictions_read",
+    "database_network_restrictions_write",
+    "database_pooling_config_read",
+    "database_pooling_config_write",
+    "database_read",
+    "database_readonly_config_read",
+    "database_readonly_config_write",
+    "database_ssl_config_read",
+    "database_ssl_config_write",
+    "database_webhooks_config_write",
+    "database_write",
+    "edge_functions_read",
+    "edge_functions_secrets_read",
+    "edge_functions_secrets_write",
+    "edge_functions_write",
+    "infra_add_ons_read",
+    "infra_add_ons_write",
+    "infra_disk_config_read",
+    "infra_disk_config_write",
+    "infra_read_replicas_write",
+    "members_read",
+    "members_write",
+    "organization_admin_read",
+    "organization_admin_write",
+    "organization_projects_create",
+    "organization_projects_read",
+    "organizations_create",
+    "organizations_read",
+    "project_admin_read",
+    "project_admin_write",
+    "project_notebooks_read",
+    "project_notebooks_write",
+    "projects_read",
+    "realtime_config_read",
+    "realtime_config_write",
+    "snippets_read",
+    "storage_config_read",
+    "storage_config_write",
+    "storage_read",
+    "vanity_subdomain_read",
+    "vanity_subdomain_write",
+    "workers_read",
+    "workers_write",
+];
+
+/// Absent means: no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TokenLimits {
+    /// What it may do.
+    pub scopes: Option<Vec<String>>,
+    /// Where it may do it; branches of a project belong to it.
+    pub projects: Option<Vec<ProjectRef>>,
+    /// Whether it may only look, and not at secrets.
+    pub read_only: bool,
+}
+
+impl TokenLimits {
+    /// Whether the token may do what needs this scope.
+    pub(crate) fn allow(&self, scope: &str) -> bool {
+        let has = match &self.scopes {
+            Some(scopes) => scopes.iter().any(|own| own == scope),
+            // A token without limits still makes no tokens (F10).
+            None => scope != MAKES_TOKENS,
+        };
+        has && (!self.read_only || only_looks(scope))
+    }
+
+    /// Limits that let a token do anything at all, in names that we know.
+    pub(crate) fn check(&self) -> Result<(), PlatformError> {
+        let lists = [
+            ("scopes", self.scopes.as_ref().map(Vec::len)),
+            ("projects", self.projects.as_ref().map(Vec::len)),
+        ];
+        if let Some((name, _)) = lists.iter().find(|(_, count)| *count == Some(0)) {
+            return Err(PlatformError::Invalid(format!(
+                "A token with no {name} could do nothing; leave {name} out for all of them"
+            )));
+        }
+        let scopes = self.scopes.iter().flatten();
+        for scope in scopes {
+            if !SCOPES.contains(&scope.as_str()) {
+                return Err(PlatformError::Invalid(unknown(scope)));
+            }
+            if self.read_only && !only_looks(scope) {
+                return Err(PlatformError::Invalid(format!(
+                    "A read-only token cannot have the scope {scope}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody gives away more than they have.
+    pub(crate) fn must_cover(&self, given: &Self) -> Result<(), PlatformError> {
+        let scopes = covers(self.scopes.as_deref(), given.scopes.as_deref());
+        let projects = covers(self.projects.as_deref(), given.projects.as_deref());
+        match scopes && projects && (given.read_only || !self.read_only) {
+            true => Ok(()),
+            false => Err(PlatformError::Forbidden(
+                "A token makes no token that may do more than itself: name scopes and projects \
+                 of its own"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+fn covers<T: PartialEq>(own: Option<&[T]>, given: Option<&[T]>) -> bool {
+    match (own, given) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(own), Some(given)) => given.iter().all(|one| own.contains(one)),
+    }
+}
+
+fn only_looks(scope: &str) -> bool {
+    scope.ends_with("_read") && !scope.ends_with("_secret_read")
+}
+
+fn unknown(scope: &str) -> String {
+    let subject = scope.split('_').next().unwrap_or_default();
+    let near: Vec<&str> = SCOPES
+        .iter()
+        .filter(|known| !subject.is_empty() && known.contains(subject))
+        .copied()
+        .collect();
+    let known = match near.is_empty() {
+        true => SCOPES.join(", "),
+        false => near.join(", "),
+    };
+    format!("There is no scope {scope:?}; there are: {known}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scoped(scopes: &[&str]) -> TokenLimits {
+        TokenLimits {
+            scopes: Some(scopes.iter().map(|&scope| scope.to_owned()).collect()),
+            ..TokenLimits::default()
+        }
+    }
+
+    fn read_only(limits: TokenLimits) -> TokenLimits {
+        TokenLimits {
+            read_only: true,
+            ..limits
+        }
+    }
+
+    #[test]
+    fn a_token_does_what_its_scopes_say() {
+        let whole = TokenLimits::default();
+        assert!(whole.allow("edge_functions_write") && whole.allow(SECRETS));
+        assert!(!whole.allow(MAKES_TOKENS));
+
+        let deploys = scoped(&["edge_functions_write"]);
+        assert!(deploys.allow("edge_functions_write"));
+        assert!(!deploys.allow("edge_functions_read") && !deploys.allow(SECRETS));
+        assert!(scoped(&[MAKES_TOKENS]).allow(MAKES_TOKENS));
+    }
+
+    #[test]
+    fn one_that_only_looks_sees_no_secrets() {
+        let looks = read_only(TokenLimits::default());
+        assert!(looks.allow("edge_functions_read") && looks.allow("edge_functions_secrets_read"));
+        for scope in ["edge_functions_write", "organizations_create", SECRETS] {
+            assert!(!looks.allow(scope), "{scope}");
+        }
+    }
+
+    #[test]
+    fn limits_that_make_no_sense_are_refused() {
+        let message = |limits: TokenLimits| limits.check().expect_err("refused").to_string();
+
+        assert!(message(scoped(&[])).contains("leave scopes out"));
+        let near = message(scoped(&["edge_function_write"]));
+        assert!(near.contains("edge_functions_write") && !near.contains("projects_read"));
+        assert!(message(scoped(&["nonsense"])).contains("projects_read"));
+        assert!(message(scoped(&[""])).contains("projects_read"));
+        assert!(message(read_only(scoped(&["database_write"]))).contains("read-only"));
+        scoped(&["projects_read"]).check().expect("good");
+    }
+
+    #[test]
+    fn nobody_gives_away_more_than_they_have() {
+        let own = scoped(&[MAKES_TOKENS, "projects_read"]);
+        own.must_cover(&scoped(&["projects_read"])).expect("less");
+        own.must_cover(&read_only(scoped(&["projects_read"])))
+            .expect("less");
+        for more in [
+            TokenLimits::default(),
+            scoped(&["projects_read", "database_write"]),
+        ] {
+            own.must_cover(&more).expect_err("more");
+        }
+        let looks = read_only(own.clone());
+        looks.must_cover(&own).expect_err("more");
+        let bound = TokenLimits {
+            projects: Some(vec!["abcdefghijklmnopqrst".parse().expect("a ref")]),
+            ..own.clone()
+        };
+        bound.must_cover(&own).expect_err("more");
+        own.must_cover(&bound).expect("less");
+    }
+}
