@@ -8,6 +8,7 @@ use std::{
 use plinth_log::{Level, LogStore, Record, Source};
 use plinth_project::Project;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::catalog::Function;
 
@@ -114,6 +115,21 @@ impl Journal {
         self.logs.write(record);
     }
 
+    /// A start that came to nothing. One that had no process yet is an execution all the same.
+    pub(crate) fn boot_failed(&self, told: &str, execution_id: Option<&str>) {
+        let message = format!("The function did not start: {told}");
+        let details = [("msg", told.into())];
+        let own = Uuid::new_v4().to_string();
+        let execution_id = execution_id.unwrap_or(&own);
+        self.event(
+            "BootFailure",
+            Level::Error,
+            &message,
+            execution_id,
+            &details,
+        );
+    }
+
     /// Something that happened to a worker.
     pub(crate) fn event(
         &self,
@@ -140,17 +156,14 @@ impl Journal {
         message: &str,
         execution_id: &str,
     ) -> Record {
-        let record = Record::new(Source::Functions, level, message)
+        Record::new(Source::Functions, level, message)
             .project(self.project.as_str())
             .field("event_type", kind)
             .field("function", self.function.as_str())
             .field("deployment_id", self.deployment_id.as_str())
             .field("version", self.version)
-            .field("region", self.region.as_str());
-        match execution_id.is_empty() {
-            true => record,
-            false => record.field("execution_id", execution_id),
-        }
+            .field("region", self.region.as_str())
+            .field("execution_id", execution_id)
     }
 }
 

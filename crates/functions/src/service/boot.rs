@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use plinth_log::Level;
 use plinth_project::FunctionSurroundings;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use url::Url;
@@ -103,14 +102,7 @@ impl Starter {
         let passing = |told| self.boot_error(function, told, true);
         let journal = Arc::new(Journal::new(project, function, &config.region));
         if let Err(Unready { told, is_passing }) = service.make_ready(project, function).await {
-            let message = format!("The function did not start: {told}");
-            journal.event(
-                "BootFailure",
-                Level::Error,
-                &message,
-                "",
-                &[("msg", told.clone().into())],
-            );
+            journal.boot_failed(&told, None);
             return Err(match is_passing {
                 true => passing(told),
                 false => boot_error(told),

@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use plinth_log::Level;
 use plinth_project::{BoxFuture, Project};
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
@@ -103,14 +102,7 @@ impl FunctionsService {
         if let Some(Err(Unready { told, .. })) = ready.await {
             let config = project.config::<FunctionsConfig>();
             let journal = Journal::new(project, function, &config.region);
-            let message = format!("The function did not start: {told}");
-            journal.event(
-                "BootFailure",
-                Level::Error,
-                &message,
-                "",
-                &[("msg", told.into())],
-            );
+            journal.boot_failed(&told, None);
         }
         if !was_prepared {
             self.follow_one(project, &function.slug).await;

@@ -141,14 +141,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
             if is_unfit {
                 return Err(failure);
             }
-            let details = [("msg", told.as_str().into())];
-            journal.event(
-                "BootFailure",
-                Level::Error,
-                &format!("The function did not start: {told}"),
-                &id,
-                &details,
-            );
+            journal.boot_failed(&told, Some(&id));
             return Err(failure);
         }
     };

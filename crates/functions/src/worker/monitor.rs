@@ -105,6 +105,8 @@ impl Monitor {
             retiring: None,
             killed_for: None,
         };
+        // One that dies before anybody looks has used something, too.
+        self.measure(&mut watched);
         // Those who retire already hear of it too, and may only hurry.
         let mut is_over = false;
         let status = loop {
@@ -169,15 +171,16 @@ impl Monitor {
         _ = tokio::time::timeout(ORDER_PATIENCE, write).await;
     }
 
-    /// Holds what the worker does against its limits.
-    async fn look(&mut self, watched: &mut Watched) {
-        let Some(pid) = self.child.id() else {
-            return;
-        };
-        if let Some(usage) = usage::read(pid) {
+    fn measure(&self, watched: &mut Watched) {
+        if let Some(usage) = self.child.id().and_then(usage::read) {
             let before = std::mem::replace(&mut watched.usage, usage);
             self.worker.function.numbers.worker_uses(before, usage);
         }
+    }
+
+    /// Holds what the worker does against its limits.
+    async fn look(&mut self, watched: &mut Watched) {
+        self.measure(watched);
         let now = Instant::now();
         self.worker.look_at_answers(now);
         let most = self.limits.memory_bytes;

@@ -45,6 +45,44 @@ async fn a_worker_that_dies_takes_only_its_own_requests_along() {
             .iter()
             .any(|record| told(record).contains("nobody listens"))
     );
+    for record in records {
+        let fields = &record.fields;
+        if fields["event_type"] == "UncaughtException" {
+            // A start alone takes longer than the clock of the system ticks.
+            assert!(fields["cpu_time_used"].as_u64() > Some(0), "{fields:?}");
+            let memory = fields["memory_used"]["total"].as_u64();
+            assert!(memory > Some(10 << 20), "{fields:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_start_that_comes_to_nothing_is_an_execution() {
+    let functions = TestFunctions::with(
+        &[
+            ("hello/index.ts", "this is no program"),
+            ("other/index.ts", "throw new Error('never');"),
+        ],
+        &[],
+    )
+    .await;
+
+    for slug in ["hello", "other"] {
+        assert_eq!(functions.failure(slug).await.0, 503);
+        let records = functions
+            .records_with(|record| {
+                record.fields.get("event_type") == Some(&json!("BootFailure"))
+                    && record.fields["function"] == slug
+            })
+            .await;
+        let failures = records
+            .iter()
+            .filter(|record| record.fields.get("event_type") == Some(&json!("BootFailure")));
+        for record in failures {
+            let id = record.fields["execution_id"].as_str().unwrap_or_default();
+            assert_eq!(id.len(), 36, "{record:?}");
+        }
+    }
 }
 
 #[tokio::test]
