@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::{
     Platform, PlatformError,
     keys::{FIRST_KEY_NAME, LegacyKeys},
-    projects::ProjectRow,
     sealed::Sealed,
 };
 
@@ -43,7 +42,7 @@ impl Platform {
     /// Everything an application needs to use the project.
     pub async fn status(&self, project: &ProjectName) -> Result<Status, PlatformError> {
         let row = self.load_project(project).await?;
-        let base = self.base_url(&row);
+        let base = self.base_url(&row.reference);
         let legacy = self.legacy_keys(project).await?;
         let database = self.database_url(project).await?;
         let s3 = self.list_s3_credentials(project).await?;
@@ -93,11 +92,13 @@ impl Platform {
     }
 
     /// Where the project's services are mounted.
-    fn base_url(&self, row: &ProjectRow) -> String {
+    pub(crate) fn base_url(&self, project: &ProjectRef) -> String {
         let endpoints = self.endpoints();
-        match (row.kind, &endpoints.domain) {
-            (ProjectKind::Default, _) => endpoints.api_url.clone(),
-            (_, Some(domain)) => {
+        if *project == self.references().default {
+            return endpoints.api_url.clone();
+        }
+        match &endpoints.domain {
+            Some(domain) => {
                 let (scheme, authority) = endpoints
                     .api_url
                     .split_once("://")
@@ -107,11 +108,11 @@ impl Platform {
                     .map(|(_, port)| format!(":{port}"));
                 format!(
                     "{scheme}://{}.{domain}{}",
-                    row.reference,
+                    project,
                     port.unwrap_or_default()
                 )
             }
-            (_, None) => format!("{}/p/{}", endpoints.api_url, row.reference),
+            None => format!("{}/p/{project}", endpoints.api_url),
         }
     }
 

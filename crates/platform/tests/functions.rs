@@ -88,7 +88,7 @@ async fn a_deployed_function_is_told_in_the_words_of_the_management_api() {
         "id": made["id"], "slug": "hello", "name": "hello", "status": "ACTIVE", "version": 1,
         "created_at": created, "updated_at": updated, "verify_jwt": false, "import_map": true,
         "entrypoint_path": place(HELLO), "import_map_path": place(DENO_JSON),
-        "ezbr_sha256": made["ezbr_sha256"],
+        "ezbr_sha256": made["ezbr_sha256"], "url": "http://127.0.0.1:54321/functions/v1/hello",
     });
     assert_eq!(made, expected);
     assert_eq!(made["ezbr_sha256"].as_str().map(str::len), Some(64));

@@ -1,13 +1,9 @@
 //! The SQL files of a project's folder: migrations in order, seeds by their patterns.
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, io};
 
 use plinth_platform::{MigrationFile, SeedFile};
-use plinth_settings::Settings;
+use plinth_settings::{Settings, files_matching};
 
 use crate::{failure::Outcome, folder::Folder};
 
@@ -61,7 +57,7 @@ pub(crate) fn seeds(folder: &Folder, settings: &Settings) -> Outcome<Vec<SeedFil
     let base = folder.root.join("supabase");
     let mut seeds: Vec<SeedFile> = Vec::new();
     for pattern in settings.list("db.seed.sql_paths") {
-        for path in matching(&base, pattern)? {
+        for path in files_matching(&base, pattern) {
             let sql = fs::read_to_string(&path)
                 .map_err(|error| anyhow::anyhow!("cannot read {}: {error}", path.display()))?;
             let shown = path.strip_prefix(&folder.root).unwrap_or(&path);
@@ -72,48 +68,6 @@ pub(crate) fn seeds(folder: &Folder, settings: &Settings) -> Outcome<Vec<SeedFil
         }
     }
     Ok(seeds)
-}
-
-/// Files below `base` that a pattern with `*` names, sorted. A plain name that is missing is none.
-fn matching(base: &Path, pattern: &str) -> Outcome<Vec<PathBuf>> {
-    let mut found = vec![base.to_path_buf()];
-    for part in pattern
-        .trim_start_matches("./")
-        .split('/')
-        .filter(|part| !part.is_empty())
-    {
-        let mut next = Vec::new();
-        for folder in found {
-            if !part.contains('*') {
-                next.push(folder.join(part));
-                continue;
-            }
-            let Ok(entries) = fs::read_dir(&folder) else {
-                continue;
-            };
-            let mut names: Vec<String> = entries
-                .flatten()
-                .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                .filter(|name| glob(part, name))
-                .collect();
-            names.sort();
-            next.extend(names.into_iter().map(|name| folder.join(name)));
-        }
-        found = next;
-    }
-    Ok(found.into_iter().filter(|path| path.is_file()).collect())
-}
-
-/// `*` stands for any part of a name.
-pub(crate) fn glob(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, tail)) => name.strip_prefix(head).is_some_and(|rest| {
-            (0..=rest.len())
-                .filter(|at| rest.is_char_boundary(*at))
-                .any(|at| glob(tail, &rest[at..]))
-        }),
-    }
 }
 
 /// What is to be done about the files here, given the versions that the database has.
@@ -151,13 +105,5 @@ mod tests {
         let pending = pending(&files, &["2".to_owned()]);
         assert_eq!(pending.next, [&files[2]]);
         assert_eq!(pending.out_of_order, [&files[0]]);
-    }
-
-    #[test]
-    fn stars_stand_for_any_part() {
-        assert!(glob("*.sql", "a.sql"));
-        assert!(glob("a*b*c", "a1b2c"));
-        assert!(!glob("*.sql", "a.txt"));
-        assert!(!glob("seed.sql", "seed2.sql"));
     }
 }

@@ -15,8 +15,9 @@ use crate::deno::{Account, ImportMap};
 /// Sources on the disk, and what belongs to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// Everything that it may read.
+    /// Everything that it may read, but for static files elsewhere.
     pub(crate) root: PathBuf,
+    pub(crate) static_files: Vec<PathBuf>,
     pub(crate) entrypoint: PathBuf,
     /// The import map that was named for it.
     pub(crate) named_imports: Option<PathBuf>,
@@ -68,7 +69,9 @@ impl Code {
         };
         let entrypoint = fs::read_to_string(&self.entrypoint).ok()?;
         // Only a module that the runtime itself begins with is a main one, or read unasked.
-        if entrypoint.contains("import.meta.main") || !self.entrypoint.starts_with(&self.root) {
+        let is_elsewhere =
+            !self.entrypoint.starts_with(&self.root) || !self.static_files.is_empty();
+        if entrypoint.contains("import.meta.main") || is_elsewhere {
             return None;
         }
         let files = [
@@ -160,6 +163,7 @@ mod tests {
     fn paths_are_shown_as_people_know_them() {
         let code = Code {
             root: "/home/ann/my shop/supabase/functions".into(),
+            static_files: Vec::new(),
             entrypoint: PathBuf::new(),
             named_imports: None,
             place: PathBuf::new(),

@@ -91,6 +91,8 @@ pub(crate) fn code(
         named_imports: named,
         deno_dir: deno_dir(home, account),
         root,
+        // They are among its sources.
+        static_files: Vec::new(),
         entrypoint,
         place,
         account,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use plinth_project::Project;
-use plinth_settings::{Secret, Settings, join_path};
+use plinth_settings::{Secret, Settings, files_matching, join_path};
 
 use super::{
     Code, Function, Origin, is_name,
@@ -216,6 +216,8 @@ struct Found {
     named_imports: Option<PathBuf>,
     verify_jwt: bool,
     variables: Vec<(String, String)>,
+    /// Those outside of the functions folder.
+    static_files: Vec<PathBuf>,
     /// The folder whose changes are its own.
     own_folder: String,
 }
@@ -237,6 +239,9 @@ impl Found {
         let inside = entrypoint.strip_prefix(&functions).ok();
         let own_folder = inside.and_then(|path| path.iter().next());
         let variables = settings.secrets(&key("env")).iter();
+        let patterns = settings.list(&key("static_files")).iter();
+        let files = patterns.flat_map(|pattern| files_matching(&folder.folder, pattern));
+        let files = files.map(|path| clean(&path));
         let exposed = |(name, value): (&String, &Secret)| (name.clone(), value.expose().to_owned());
         Some(Self {
             named_imports: of_all.or_else(|| named("import_map")),
@@ -245,6 +250,7 @@ impl Found {
                 .filter(|(name, _)| may_be_set(name))
                 .map(exposed)
                 .collect(),
+            static_files: files.filter(|path| !path.starts_with(&functions)).collect(),
             own_folder: own_folder.map_or_else(
                 || slug.to_owned(),
                 |name| name.to_string_lossy().into_owned(),
@@ -257,7 +263,7 @@ impl Found {
         let mut hasher = DefaultHasher::new();
         (looks.get(""), looks.get(&self.own_folder)).hash(&mut hasher);
         (&self.entrypoint, &self.named_imports, self.verify_jwt).hash(&mut hasher);
-        (&self.variables, shared).hash(&mut hasher);
+        (&self.variables, &self.static_files, shared).hash(&mut hasher);
         // They need not lie in the folder.
         let named = self.named_imports.as_deref().map(look_of);
         (look_of(&self.entrypoint), named).hash(&mut hasher);
@@ -274,13 +280,18 @@ impl Found {
     ) -> Function {
         let root = folder.functions_folder();
         let account = Account::of(place.project.reference());
-        let account =
-            account.filter(|_| Account::can_reach(&root) && Account::can_reach(&self.entrypoint));
+        let account = account.filter(|_| {
+            let mut reads = [&root, &self.entrypoint]
+                .into_iter()
+                .chain(&self.static_files);
+            reads.all(|path| Account::can_reach(path))
+        });
         Function {
             code: Code {
                 place: place.home.join("folder").join(&slug),
                 deno_dir: deno_dir(place.home, account),
                 root,
+                static_files: self.static_files,
                 entrypoint: self.entrypoint,
                 named_imports: self.named_imports,
                 account,

@@ -82,7 +82,8 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
         ]);
     resolution(&mut command, code, &code.lock_file());
     let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
-    let readable = roots.iter().map(PathBuf::as_path).chain([*folder]);
+    let readable = roots.iter().chain(&code.static_files);
+    let readable = readable.map(PathBuf::as_path).chain([*folder]);
     command
         .arg(format!("--allow-sys={SYSTEM}"))
         .arg(paths("--allow-read=", readable))

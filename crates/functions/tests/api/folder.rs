@@ -234,3 +234,24 @@ async fn settings_that_change_while_a_function_starts_break_nothing() {
         assert_eq!(answers, (expected.clone(), expected), "{name}");
     }
 }
+
+#[tokio::test]
+async fn static_files_outside_of_the_functions_folder_can_be_read() {
+    let functions = TestFunctions::of(
+        "const read = (name: string) => Deno.readTextFile(new URL(name, import.meta.url));
+         Deno.serve(async (req) => new Response(
+           await read('../../pages/' + new URL(req.url).pathname.split('/')[2]).catch((e) => e.name)));",
+    )
+    .await;
+    functions.write("../pages/page.html", "a page");
+    functions.write("../pages/secret.txt", "a secret");
+    assert_eq!(functions.fetch("hello/page.html").await.1, "NotCapable");
+
+    functions.set(&[(
+        "config.toml",
+        "[functions.hello]\nstatic_files = [\"./pages/*.html\"]",
+    )]);
+
+    becomes(&functions, "hello/page.html", "a page").await;
+    assert_eq!(functions.fetch("hello/secret.txt").await.1, "NotCapable");
+}

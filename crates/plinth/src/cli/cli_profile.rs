@@ -13,10 +13,12 @@ use crate::failure::Outcome;
 pub(super) async fn run(global: &Global) -> Outcome {
     let client = Client::connect(global)?;
     let reference = resolve(&client, &global.reference).await?;
-    let status = client.get("/platform/status?project=default").await?;
     let api_url = match &global.api_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
-        None => text(&status, "API_URL"),
+        None => {
+            let status = client.get("/platform/status?project=default").await?;
+            text(&status, "API_URL")
+        }
     };
     print(&profile(&api_url))?;
     eprintln!(

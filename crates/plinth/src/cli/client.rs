@@ -69,6 +69,14 @@ impl Client {
         }
     }
 
+    /// The server's address, where it is another machine's.
+    pub(crate) fn remote(&self) -> Option<&url::Url> {
+        match &self.0 {
+            Way::Socket(_) => None,
+            Way::Remote { base, .. } => Some(base),
+        }
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Outcome<Value> {
         self.request(Method::GET, path, None).await
     }

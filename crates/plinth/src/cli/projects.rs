@@ -1,12 +1,13 @@
 //! `plinth projects`.
 
+use plinth_project::ProjectRef;
 use serde_json::{Value, json};
 
 use super::{
     Client, Global,
     args::ProjectsCommand,
     client::segment,
-    output::{ask, print_list},
+    output::{ask, confirm, print_list},
     print_pairs,
 };
 use crate::failure::{Failure, Kind, Outcome};
@@ -90,8 +91,36 @@ async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: 
     Ok(())
 }
 
+/// Whether a project may be changed: on another machine, whoever types the command is told which one
+/// it is and asked (console contract L5).
+pub(super) async fn may_change(client: &Client, global: &Global, reference: &str) -> Outcome<bool> {
+    if !name_target(client, reference).await {
+        return Ok(true);
+    }
+    let may = confirm("Change it?", global.yes)?;
+    if !may {
+        eprintln!("Nothing was changed.");
+    }
+    Ok(may)
+}
+
+/// Says which project is about to be changed, where it is another machine's.
+pub(super) async fn name_target(client: &Client, reference: &str) -> bool {
+    let Some(server) = client.remote() else {
+        return false;
+    };
+    // A token need not be allowed to know the name.
+    let found = client.get(&format!("/platform/projects/{reference}")).await;
+    let name = found.map_or_else(|_| String::new(), |found| text(&found, "name") + " ");
+    eprintln!("Target: project {name}({reference}) · {server}");
+    true
+}
+
 /// `/v1` takes refs only; people may say `default` too.
 pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
+    if project.parse::<ProjectRef>().is_ok() {
+        return Ok(project.to_owned());
+    }
     let found = client
         .get(&format!("/platform/projects/{}", segment(project)))
         .await?;

@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, io::Read, path::PathBuf};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::{Client, Global, output::print_list, projects::resolve};
+use super::{
+    Client, Global,
+    output::print_list,
+    projects::{may_change, resolve},
+};
 use crate::failure::{Failure, Outcome};
 
 const COLUMNS: &[(&str, &str)] = &[
@@ -47,6 +51,10 @@ pub(super) async fn run(global: &Global, command: SecretsCommand) -> Outcome {
     let client = Client::connect(global)?;
     let reference = resolve(&client, &global.reference).await?;
     let path = format!("/v1/projects/{reference}/secrets");
+    let is_change = !matches!(command, SecretsCommand::List);
+    if is_change && !may_change(&client, global, &reference).await? {
+        return Ok(());
+    }
     match command {
         SecretsCommand::List => print_list(global.output, &client.get(&path).await?, COLUMNS),
         SecretsCommand::Set { .. } => {

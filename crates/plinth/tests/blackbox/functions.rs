@@ -23,7 +23,13 @@ fn a_new_function_is_written_deployed_taken_back_and_fetched() {
     let made = folder.cli(&["functions", "new", "hello"]).expect_success();
     assert_eq!(
         made.stdout,
-        "supabase/functions/hello/index.ts\nsupabase/functions/hello/deno.json\n"
+        "supabase/functions/hello/index.ts\nsupabase/functions/hello/deno.json\n\
+         supabase/config.toml\n"
+    );
+    let config = folder.read("supabase/config.toml");
+    assert!(
+        config.contains("\n[functions.hello]\nenabled = true\n"),
+        "{config}"
     );
     folder
         .cli(&["functions", "new", "hook", "--auth", "none"])
@@ -42,7 +48,12 @@ fn a_new_function_is_written_deployed_taken_back_and_fetched() {
         .says(&["no server runs"]);
     let server = Instance::start(&folder, &[]);
 
+    server
+        .cli(&["functions", "list"])
+        .expect_success()
+        .says(&["Served from supabase/functions/: hello, hook"]);
     let deployed = server.cli(&["functions", "deploy"]).expect_success();
+    deployed.says(&["goes on answering with supabase/functions/"]);
     let url = format!("{}/functions/v1/hello", server.api_url());
     assert!(deployed.stdout.contains(&url), "{}", deployed.stdout);
     let expected = [("hello".to_owned(), 1, true), ("hook".to_owned(), 1, false)];
@@ -187,9 +198,11 @@ fn secrets_come_from_arguments_files_and_pipes() {
 fn another_machine_deploys_with_a_token() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
-    let token = server.cli_json(&["tokens", "create", "ci"]);
     let project = server.cli_json(&["projects", "create", "shop"]);
     let reference = project["PLINTH_REF"].as_str().expect("a ref");
+    let create = ["tokens", "create", "ci", "--project", reference, "--scope"];
+    let scopes = "edge_functions_write,edge_functions_secrets_write";
+    let token = server.cli_json(&[&create[..], &[scopes]].concat());
     let elsewhere = Folder::with(&[(
         "functions/hello/index.ts",
         "Deno.serve(() => new Response());\n",
@@ -207,8 +220,19 @@ fn another_machine_deploys_with_a_token() {
         run_to_end(&mut command, None, Duration::from_secs(30))
     };
 
-    remote(&["functions", "deploy"]).expect_success();
-    remote(&["secrets", "set", "A=1"]).expect_success();
+    let target = format!("({reference}) · {}", server.api_url());
+    for change in [
+        &["functions", "deploy"][..],
+        &["secrets", "set", "A=1"],
+        &["functions", "rollback", "hello"],
+    ] {
+        remote(change).expect_code(2).says(&[&target, "--yes"]);
+    }
+    remote(&["functions", "deploy", "--yes"]).expect_success();
+    remote(&["secrets", "set", "A=1", "--yes"]).expect_success();
+    remote(&["functions", "list"])
+        .expect_code(5)
+        .says(&["edge_functions_read"]);
 
     let listed = server.cli_json(&["functions", "list", "--ref", reference]);
     assert_eq!(listed[0]["slug"], "hello");

@@ -24,8 +24,8 @@ pub(super) use write::{activate, create, delete, deploy, update};
 
 /// In the words of the Management API: times are Unix milliseconds (F23), and paths stand as the
 /// hosted service would name them. The MCP server reads nothing but URLs there, and takes the
-/// folder off again; the CLI takes no `null` for an import map that is not there.
-fn function_body(project: &ProjectRef, function: &StoredFunction) -> Value {
+/// folder off again; the CLI takes no `null` for an import map that is not there. `url` is ours.
+fn function_body(platform: &Platform, project: &ProjectRef, function: &StoredFunction) -> Value {
     let FunctionSource {
         entrypoint,
         import_map,
@@ -43,6 +43,7 @@ fn function_body(project: &ProjectRef, function: &StoredFunction) -> Value {
         "import_map": import_map.is_some(),
         "entrypoint_path": file_url(project, function, entrypoint),
         "ezbr_sha256": function.digest,
+        "url": format!("{}/functions/v1/{}", platform.base_url(project), function.slug),
     });
     if let Some(path) = import_map {
         body["import_map_path"] = file_url(project, function, path).into();
@@ -74,7 +75,7 @@ pub(super) async fn list(
     let reference = platform.reference_of(&project);
     let bodies = functions
         .iter()
-        .map(|function| function_body(&reference, function));
+        .map(|function| function_body(&platform, &reference, function));
     Ok(Json(bodies.collect()))
 }
 
@@ -87,6 +88,7 @@ pub(super) async fn show(
     let project = operator.reference(&platform, &text)?;
     let function = platform.load_function(&project, &slug).await?;
     Ok(Json(function_body(
+        &platform,
         &platform.reference_of(&project),
         &function,
     )))
@@ -138,6 +140,7 @@ pub(super) async fn roll_back(
     )
     .await;
     Ok(Json(function_body(
+        &platform,
         &platform.reference_of(&project),
         &function,
     )))

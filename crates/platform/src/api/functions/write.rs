@@ -60,7 +60,7 @@ pub(in crate::api) async fn deploy(
         false => "function.deploy",
     };
     note(&platform, &operator, &project, action, &function).await;
-    let answer = function_body(&platform.reference_of(&project), &function);
+    let answer = function_body(&platform, &platform.reference_of(&project), &function);
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
@@ -107,7 +107,7 @@ pub(in crate::api) async fn create(
     };
     let function = at_work(edge, platform.deploy_function(&project, &deployment)).await?;
     note(&platform, &operator, &project, "function.deploy", &function).await;
-    let answer = function_body(&platform.reference_of(&project), &function);
+    let answer = function_body(&platform, &platform.reference_of(&project), &function);
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
@@ -154,6 +154,7 @@ pub(in crate::api) async fn update(
     };
     note(&platform, &operator, &project, "function.update", &function).await;
     Ok(Json(function_body(
+        &platform,
         &platform.reference_of(&project),
         &function,
     )))
@@ -217,7 +218,7 @@ pub(in crate::api) async fn activate(
     let reference = platform.reference_of(&project);
     let bodies: Vec<Value> = functions
         .iter()
-        .map(|function| function_body(&reference, function))
+        .map(|function| function_body(&platform, &reference, function))
         .collect();
     Ok(Json(json!({ "functions": bodies })))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     base, check_name,
     command::DeployArgs,
-    form,
+    form, served_from_folder,
     sources::{self, Sources},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         Client, Format, Global,
         client::segment,
         output::{confirm, print, print_list, to_json},
-        projects::{resolve, text},
+        projects::{may_change, resolve, text},
     },
     failure::{Failure, Outcome},
     folder::Folder,
@@ -33,7 +33,11 @@ pub(super) async fn run(global: &Global, args: &DeployArgs) -> Outcome {
         return show(global, &functions);
     }
     let client = Client::connect(global)?;
-    let base = base(&client, global).await?;
+    let reference = resolve(&client, &global.reference).await?;
+    if !may_change(&client, global, &reference).await? {
+        return Ok(());
+    }
+    let base = base(&reference);
     let deployed = match functions.as_slice() {
         [(name, sources)] => vec![upload(&client, &base, name, sources, true).await?],
         all => deploy_together(&client, &base, all).await?,
@@ -41,7 +45,14 @@ pub(super) async fn run(global: &Global, args: &DeployArgs) -> Outcome {
     if args.prune {
         prune(&client, global, &base, &known).await?;
     }
-    report(&client, global, &deployed).await
+    report(global, &deployed)?;
+    let served = served_from_folder(&client, global)?;
+    if functions.iter().any(|(name, _)| served.contains(name)) {
+        eprintln!(
+            "The server of this folder goes on answering with supabase/functions/ as it stands."
+        );
+    }
+    Ok(())
 }
 
 /// All that is to be sent, read before anything is sent.
@@ -157,32 +168,15 @@ async fn prune(client: &Client, global: &Global, base: &str, known: &[String]) -
     Ok(())
 }
 
-async fn report(client: &Client, global: &Global, deployed: &[Value]) -> Outcome {
+fn report(global: &Global, deployed: &[Value]) -> Outcome {
     if global.output == Format::Json {
         return print(&to_json(&json!(deployed))?);
     }
-    let reference = resolve(client, &global.reference).await?;
-    let status = client
-        .get(&format!("/platform/status?project={reference}"))
-        .await?;
-    let url = text(&status, "FUNCTIONS_URL");
-    let rows: Vec<Value> = deployed
-        .iter()
-        .map(|function| {
-            let slug = text(function, "slug");
-            json!({
-                "slug": slug,
-                "version": function["version"],
-                "verify_jwt": function["verify_jwt"],
-                "url": format!("{url}/{slug}"),
-            })
-        })
-        .collect();
     let columns = [
         ("NAME", "slug"),
         ("VERSION", "version"),
         ("VERIFY JWT", "verify_jwt"),
         ("URL", "url"),
     ];
-    print_list(global.output, &Value::Array(rows), &columns)
+    print_list(global.output, &json!(deployed), &columns)
 }

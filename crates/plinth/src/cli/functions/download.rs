@@ -8,7 +8,7 @@ use std::{
 use futures_util::stream;
 use serde_json::Value;
 
-use super::{base, check_name, sources::normal};
+use super::{base, check_name, resolve, sources::normal};
 use crate::{
     cli::{
         Client, Global,
@@ -29,7 +29,8 @@ pub(super) async fn run(global: &Global, name: &str) -> Outcome {
     check_name(name)?;
     let root = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?.root;
     let client = Client::connect(global)?;
-    let path = format!("{}/{}/body", base(&client, global).await?, segment(name));
+    let reference = resolve(&client, &global.reference).await?;
+    let path = format!("{}/{}/body", base(&reference), segment(name));
     let downloaded = read(client.download(&path, "multipart/form-data").await?).await?;
 
     let functions = root.join("supabase/functions");

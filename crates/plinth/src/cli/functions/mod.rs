@@ -9,8 +9,8 @@ mod jsonc;
 mod new;
 mod sources;
 mod specifiers;
-mod static_files;
 
+use plinth_settings::Loader;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -20,9 +20,12 @@ use super::{
     client::segment,
     logs,
     output::{confirm, print, print_list, to_json},
-    projects::resolve,
+    projects::{may_change, name_target, resolve},
 };
-use crate::failure::{Failure, Outcome};
+use crate::{
+    failure::{Failure, Outcome},
+    folder::Folder,
+};
 
 pub(crate) use command::FunctionsCommand;
 
@@ -55,9 +58,8 @@ pub(super) async fn run(global: &Global, command: FunctionsCommand) -> Outcome {
 }
 
 /// Where the functions of the project are, on the server.
-async fn base(client: &Client, global: &Global) -> Outcome<String> {
-    let reference = resolve(client, &global.reference).await?;
-    Ok(format!("/v1/projects/{reference}/functions"))
+fn base(reference: &str) -> String {
+    format!("/v1/projects/{reference}/functions")
 }
 
 /// The same among Plinth's own calls.
@@ -68,13 +70,35 @@ fn own_base(global: &Global, name: &str) -> String {
 
 async fn list(global: &Global) -> Outcome {
     let client = Client::connect(global)?;
-    let mut functions = client.get(&base(&client, global).await?).await?;
+    let reference = resolve(&client, &global.reference).await?;
+    let mut functions = client.get(&base(&reference)).await?;
     if global.output != Format::Json {
         for function in functions.as_array_mut().into_iter().flatten() {
             function["updated_at"] = readable(&function["updated_at"]);
         }
     }
-    print_list(global.output, &functions, COLUMNS)
+    print_list(global.output, &functions, COLUMNS)?;
+    let served = served_from_folder(&client, global)?;
+    if !served.is_empty() {
+        eprintln!("Served from supabase/functions/: {}", served.join(", "));
+    }
+    Ok(())
+}
+
+/// Functions that the server of this folder serves as they stand there, whatever is deployed.
+fn served_from_folder(client: &Client, global: &Global) -> Outcome<Vec<String>> {
+    if client.remote().is_some() || global.reference != "default" {
+        return Ok(Vec::new());
+    }
+    let root = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?.root;
+    let settings = Loader::new().folder(&root).process_environment().load()?;
+    let settings = settings.settings;
+    let mut names = sources::names(&root, &settings);
+    names.retain(|name| {
+        sources::is_enabled(&settings, name)
+            && sources::entrypoint(&root, &settings, name).is_file()
+    });
+    Ok(names)
 }
 
 /// Times of functions are numbers on the wire.
@@ -86,8 +110,10 @@ fn readable(milliseconds: &Value) -> Value {
 
 async fn delete(global: &Global, name: &str) -> Outcome {
     let client = Client::connect(global)?;
-    let path = format!("{}/{}", base(&client, global).await?, segment(name));
+    let reference = resolve(&client, &global.reference).await?;
+    let path = format!("{}/{}", base(&reference), segment(name));
     client.get(&path).await?;
+    name_target(&client, &reference).await;
     let question = format!("Delete the function {name} with all its versions?");
     if !confirm(&question, global.yes)? {
         eprintln!("Nothing was deleted.");
@@ -106,6 +132,10 @@ async fn versions(global: &Global, name: &str) -> Outcome {
 
 async fn roll_back(global: &Global, name: &str, version: Option<i32>) -> Outcome {
     let client = Client::connect(global)?;
+    let reference = resolve(&client, &global.reference).await?;
+    if !may_change(&client, global, &reference).await? {
+        return Ok(());
+    }
     let path = format!("{}/rollback", own_base(global, name));
     let body = json!({ "version": version });
     let function = client.post(&path, body).await?;

@@ -8,9 +8,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use plinth_settings::{Settings, Source, join_path};
+use plinth_settings::{Settings, Source, files_matching, join_path};
 
-use super::{import_map::ImportMap, specifiers, static_files};
+use super::{import_map::ImportMap, specifiers};
 use crate::{
     failure::{Failure, Kind, Outcome},
     folder::plain,
@@ -53,6 +53,16 @@ pub(super) fn is_enabled(settings: &Settings, name: &str) -> bool {
     settings.bool(&join_path(["functions", name, "enabled"]))
 }
 
+/// The module that a function begins with, whether it is there or not.
+pub(super) fn entrypoint(root: &Path, settings: &Settings, name: &str) -> PathBuf {
+    let named = settings.opt_path(&join_path(["functions", name, "entrypoint"]));
+    let supabase = root.join("supabase");
+    normal(&match named {
+        Some(path) => supabase.join(path),
+        None => supabase.join(format!("functions/{name}/index.ts")),
+    })
+}
+
 /// Gathers one function. `import_map` goes before what the settings say.
 pub(super) fn gather(
     root: &Path,
@@ -62,17 +72,13 @@ pub(super) fn gather(
 ) -> Outcome<Sources> {
     let supabase = root.join("supabase");
     let key = |key| join_path(["functions", name, key]);
-    let configured = |name| {
-        let path = key(name);
-        settings.opt_path(&path).map(|path| supabase.join(path))
-    };
-    let entrypoint = configured("entrypoint");
-    let entrypoint =
-        entrypoint.unwrap_or_else(|| supabase.join(format!("functions/{name}/index.ts")));
-    let entrypoint = normal(&entrypoint);
+    let entrypoint = entrypoint(root, settings, name);
     let map = match import_map {
         Some(given) => Some(std::path::absolute(given)?),
-        None => configured("import_map").or_else(|| nearest_map(&supabase, &entrypoint)),
+        None => settings
+            .opt_path(&key("import_map"))
+            .map(|path| supabase.join(path))
+            .or_else(|| nearest_map(&supabase, &entrypoint)),
     };
 
     let mut gathering = Gathering::new(root)?;
@@ -211,7 +217,7 @@ impl Gathering {
     }
 
     fn static_files(&mut self, supabase: &Path, pattern: &str) {
-        let found = static_files::matching(supabase, pattern);
+        let found = files_matching(supabase, pattern);
         if found.is_empty() {
             self.warnings
                 .push(format!("no file is named by the pattern {pattern}"));

@@ -39,11 +39,9 @@ pub(super) fn run(global: &Global, args: &NewArgs) -> Outcome {
     write(&root.join(&index), &module(name, *auth))?;
     write(&root.join(&deno_json), DENO_JSON)?;
     let mut written = vec![index, deno_json];
-    if *auth == Callers::None {
-        let config = "supabase/config.toml";
-        if open_to_all(&root.join(config), name)? {
-            written.push(config.to_owned());
-        }
+    let config = "supabase/config.toml";
+    if configure(&root.join(config), name, *auth)? {
+        written.push(config.to_owned());
     }
     match global.output {
         Format::Json => print(&to_json(&json!({ "files": written }))?),
@@ -66,8 +64,8 @@ fn module(name: &str, callers: Callers) -> String {
     template.replace(PLACEHOLDER, name)
 }
 
-/// Says in config.toml that callers need no credential, unless it says something already.
-fn open_to_all(config: &Path, name: &str) -> Outcome<bool> {
+/// Says in config.toml where the function is and who may call it, unless it says something already.
+fn configure(config: &Path, name: &str, callers: Callers) -> Outcome<bool> {
     let text = fs::read_to_string(config).unwrap_or_default();
     let parsed: toml::Table = toml::from_str(&text)
         .map_err(|error| anyhow::anyhow!("{} cannot be read: {error}", config.display()))?;
@@ -79,7 +77,14 @@ fn open_to_all(config: &Path, name: &str) -> Outcome<bool> {
         true => "",
         false => "\n",
     };
-    let section = format!("{text}{gap}\n[functions.{name}]\nverify_jwt = false\n");
+    let verify_jwt = callers != Callers::None;
+    let section = format!(
+        "{text}{gap}\n[functions.{name}]\nenabled = true\nverify_jwt = {verify_jwt}\n\
+         import_map = \"./functions/{name}/deno.json\"\n\
+         entrypoint = \"./functions/{name}/index.ts\"\n\
+         # Files that the function reads while it runs:\n\
+         # static_files = [\"./functions/{name}/*.html\"]\n"
+    );
     write(config, section.trim_start())?;
     Ok(true)
 }
@@ -114,11 +119,20 @@ mod tests {
         let config = folder.path().join("config.toml");
         fs::write(&config, "project_id = \"shop\"").expect("a file");
 
-        assert!(open_to_all(&config, "hook").expect("written"));
-        assert!(!open_to_all(&config, "hook").expect("known"));
+        assert!(configure(&config, "hook", Callers::None).expect("written"));
+        assert!(!configure(&config, "hook", Callers::User).expect("known"));
+        assert!(configure(&config, "mine", Callers::User).expect("written"));
 
         let text = fs::read_to_string(&config).expect("a file");
-        let expected = "project_id = \"shop\"\n\n[functions.hook]\nverify_jwt = false\n";
-        assert_eq!(text, expected);
+        assert!(
+            text.starts_with("project_id = \"shop\"\n\n[functions.hook]\n"),
+            "{text}"
+        );
+        let parsed: toml::Table = toml::from_str(&text).expect("TOML");
+        let functions = &parsed["functions"];
+        assert_eq!(functions["hook"]["verify_jwt"].as_bool(), Some(false));
+        assert_eq!(functions["mine"]["verify_jwt"].as_bool(), Some(true));
+        let entrypoint = functions["mine"]["entrypoint"].as_str();
+        assert_eq!(entrypoint, Some("./functions/mine/index.ts"));
     }
 }

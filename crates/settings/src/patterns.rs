@@ -1,18 +1,16 @@
-//! Files that a function reads while it runs, by their patterns.
+//! Files that a setting names by patterns.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use crate::files::glob;
-
 /// Folders that no pattern means.
 const SKIPPED: [&str; 3] = ["node_modules", ".git", ".plinth"];
 
 /// Files below `base` that a pattern names, sorted: `*` stands for any part of a name, `**` for any
 /// folders.
-pub(super) fn matching(base: &Path, pattern: &str) -> Vec<PathBuf> {
+pub fn files_matching(base: &Path, pattern: &str) -> Vec<PathBuf> {
     let parts: Vec<&str> = pattern
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
@@ -61,6 +59,18 @@ fn entries(folder: &Path) -> Vec<(PathBuf, String)> {
     named.collect()
 }
 
+/// `*` stands for any part of a name.
+fn glob(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, tail)) => name.strip_prefix(head).is_some_and(|rest| {
+            (0..=rest.len())
+                .filter(|at| rest.is_char_boundary(*at))
+                .any(|at| glob(tail, &rest[at..]))
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,7 +90,7 @@ mod tests {
             fs::write(file, "").expect("a file");
         }
         let check = |pattern: &str, expected: &[&str]| {
-            let found = matching(folder.path(), pattern);
+            let found = files_matching(folder.path(), pattern);
             let expected: Vec<PathBuf> = expected
                 .iter()
                 .map(|path| folder.path().join(path))
@@ -93,5 +103,13 @@ mod tests {
         check("c.html", &["c.html"]);
         check("missing/*", &[]);
         check("a", &[]);
+    }
+
+    #[test]
+    fn stars_stand_for_any_part() {
+        assert!(glob("*.sql", "a.sql"));
+        assert!(glob("a*b*c", "a1b2c"));
+        assert!(!glob("*.sql", "a.txt"));
+        assert!(!glob("seed.sql", "seed2.sql"));
     }
 }
