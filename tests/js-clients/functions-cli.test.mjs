@@ -44,7 +44,11 @@ async function succeeds(ended) {
 
 /** The official CLI, pointed at this Plinth by the profile that it prints itself. */
 function supabase(...args) {
-  const variables = { SUPABASE_ACCESS_TOKEN: token };
+  return supabaseAs(token, ...args);
+}
+
+function supabaseAs(accessToken, ...args) {
+  const variables = { SUPABASE_ACCESS_TOKEN: accessToken };
   return plinth.supabaseWith(variables, ...args, "--profile", join(plinth.folder, "plinth.yaml"));
 }
 
@@ -114,7 +118,8 @@ test("one function is deployed with what it imports, and listed", async () => {
 test("several functions become active together", async () => {
   await write("supabase/functions/second/index.ts", 'Deno.serve(() => new Response("2"));\n');
 
-  await succeeds(remote("functions", "deploy", "--use-api"));
+  // Without being told to, the CLI lets the server bundle, too.
+  await succeeds(remote("functions", "deploy"));
 
   assert.deepEqual(await listed(), [
     { slug: "hello", version: 2, verify_jwt: false },
@@ -160,6 +165,22 @@ test("pruning removes what the folder does not have", async () => {
 test("a name that no address can carry is refused", async () => {
   const { code } = await remote("functions", "deploy", "1st", "--use-api");
   assert.notEqual(code, 0);
+});
+
+test("a token that may deploy, and nothing else, is enough to deploy", async () => {
+  const scopes = "edge_functions_read,edge_functions_write";
+  const limits = ["--scope", scopes, "--project", plinth.ref];
+  const made = await succeeds(plinth.cli("tokens", "create", "deploys", ...limits, "-o", "json"));
+  const { token: deploys } = JSON.parse(made.stdout);
+  const target = `--remote=${plinth.ref}`;
+  const as = (...args) => supabaseAs(deploys, ...args, target, "--yes");
+
+  await succeeds(as("functions", "deploy", "hello", "--use-api"));
+  await succeeds(as("functions", "list"));
+  const { code, stdout, stderr } = await as("secrets", "set", "A=1");
+
+  assert.notEqual(code, 0);
+  assert.match(stdout + stderr, /edge_functions_secrets_write/);
 });
 
 test("secrets are set, listed by digest and unset", async () => {
@@ -220,6 +241,34 @@ test("calls see what was deployed last, also after the function was deleted", as
   await deploy("called", 'Deno.serve(() => new Response("third"));');
   assert.equal(await call("called"), "200 third");
   await succeeds(remote("secrets", "unset", "WORD"));
+});
+
+test("no request fails while versions are deployed", async () => {
+  const version = (number) => `Deno.serve(async (req) => new Response("${number} " + (await req.text()).length));`;
+  await deploy("busy", version(0));
+  await becomes("busy", "200 0 0");
+  const body = "x".repeat(10_000);
+  const answers = [];
+  let isDone = false;
+  const client = async () => {
+    while (!isDone || answers.length < 1000) {
+      const headers = { apikey: plinth.keys.publishable };
+      const response = await fetch(`${plinth.apiUrl}/functions/v1/busy`, { method: "POST", headers, body });
+      answers.push(`${response.status} ${await response.text()}`);
+    }
+  };
+  const clients = Array.from({ length: 8 }, client);
+
+  for (const number of [1, 2, 3, 4]) {
+    await deploy("busy", version(number));
+    await becomes("busy", `200 ${number} 0`);
+  }
+  isDone = true;
+  await Promise.all(clients);
+
+  const known = new Set([0, 1, 2, 3, 4].map((number) => `200 ${number} 10000`));
+  assert.deepEqual([...new Set(answers)].sort(), [...known]);
+  assert.ok(answers.length >= 1000);
 });
 
 test("an edit of config.toml changes a function that is served", async () => {

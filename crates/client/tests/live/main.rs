@@ -7,6 +7,7 @@ mod buckets;
 mod claims;
 mod database;
 mod files;
+mod functions;
 mod presence;
 mod private_channels;
 mod reconnecting;

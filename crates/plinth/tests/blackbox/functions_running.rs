@@ -2,7 +2,9 @@
 
 use std::{os::unix::fs::symlink, path::PathBuf, time::Duration};
 
-use crate::support::{Folder, Http, Instance, eventually};
+use rustix::process::Signal;
+
+use crate::support::{Folder, Http, Instance, eventually, is_alive, kill};
 
 /// A process that is started on a busy machine takes its time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -134,6 +136,43 @@ fn what_happens_to_functions_is_counted() {
         let told = format!("# HELP plinth_functions_{name} ");
         assert!(page.0.contains(&told), "no {told} in {}", page.0);
     }
+}
+
+#[test]
+fn what_is_under_way_is_answered_before_the_program_ends() {
+    let code = r#"
+        const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+        Deno.serve(async () => {
+          console.log('it began', Deno.pid);
+          EdgeRuntime.waitUntil(pause(3000).then(() => console.log('it went on')));
+          await pause(2000);
+          return new Response('an answer');
+        });
+    "#;
+    let folder = Folder::with(&[("functions/slow/index.ts", code)]);
+    let server = Instance::start(&folder, &[]);
+    let http = server
+        .http()
+        .header("apikey", server.value("PUBLISHABLE_KEY"));
+    let waiting = {
+        let http = http.clone();
+        std::thread::spawn(move || http.get("/functions/v1/slow").expect_status(200).body)
+    };
+    let worker: u32 = eventually(PATIENCE, "the call begins", || {
+        let text = server.stderr();
+        let (_, rest) = text.split_once("it began ")?;
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    });
+
+    kill(server.pid(), Signal::TERM);
+
+    assert_eq!(waiting.join().expect("no panic"), "an answer");
+    eventually(PATIENCE, "work after the answer goes on", || {
+        server.stderr().contains("it went on").then_some(())
+    });
+    assert!(server.wait().success());
+    assert!(!is_alive(worker), "no worker is left");
 }
 
 #[test]

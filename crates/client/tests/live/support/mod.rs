@@ -1,4 +1,6 @@
-//! The auth, database, storage and realtime services of one project on a loopback port, with a database of their own.
+//! The services of one project on a loopback port, with a database of their own.
+
+mod functions;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -63,8 +65,8 @@ pub(crate) struct Live {
     /// How many refresh requests there were.
     refreshes: Arc<AtomicUsize>,
     server: JoinHandle<()>,
-    /// Where the bytes of files are.
-    _folder: tempfile::TempDir,
+    /// Where the bytes of files are, and functions.
+    folder: tempfile::TempDir,
 }
 
 impl Drop for Live {
@@ -89,8 +91,7 @@ impl Live {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let refreshes = Arc::new(AtomicUsize::new(0));
         let folder = tempfile::tempdir().expect("a folder");
-        let storage = storage(&folder);
-        let router = router(&db, settings, &url, refreshes.clone(), storage);
+        let router = router(&db, settings, &url, refreshes.clone(), &folder);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
         let server = tokio::spawn(async move {
             axum::serve(listener, service).await.expect("served");
@@ -100,7 +101,7 @@ impl Live {
             db,
             refreshes,
             server,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -198,7 +199,7 @@ fn router(
     settings: &[(&str, &str)],
     url: &str,
     refreshes: Arc<AtomicUsize>,
-    storage: StorageService,
+    folder: &tempfile::TempDir,
 ) -> Router {
     let signing = SigningKey::generate(Algorithm::Es256).expect("a key");
     let keyset = KeySet::builder()
@@ -229,7 +230,7 @@ fn router(
         settings,
         &keyset,
     );
-    let files = behind_gateway(plinth_storage::routes(storage), files, url);
+    let files = behind_gateway(plinth_storage::routes(storage(folder)), files, url);
     // It takes the role of whoever asks, which only the full server's logins may without this.
     let realtime = project(db.target().clone(), settings, &keyset);
     let realtime = behind_gateway(
@@ -237,11 +238,14 @@ fn router(
         realtime,
         url,
     );
+    let functions = project(db.target().clone(), settings, &keyset);
+    let functions = behind_gateway(functions::routes(folder.path(), url), functions, url);
     let services = [
         ("/auth/v1", auth),
         ("/rest/v1", rest),
         ("/storage/v1", files),
         ("/realtime/v1", realtime),
+        ("/functions/v1", functions),
     ];
     Router::new().fallback(async move |mut request: Request<Body>| {
         let path = request.uri().to_string();
