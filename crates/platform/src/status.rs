@@ -28,6 +28,10 @@ impl Status {
             .map(|(_, value)| value.as_str())
     }
 
+    pub(crate) fn leave_out(&mut self, name: &str) {
+        self.0.retain(|(known, _)| *known != name);
+    }
+
     /// As one JSON object.
     pub fn to_json(&self) -> Value {
         let pairs = self

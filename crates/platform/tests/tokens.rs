@@ -4,7 +4,7 @@ mod support;
 
 use axum::body::Body;
 use http::{Method, Request};
-use plinth_platform::{BranchRequest, TokenLimits};
+use plinth_platform::{BranchRequest, TokenLimits, TokenRequest};
 use plinth_project::{ProjectName, ProjectRef};
 use plinth_token::Secret;
 use serde_json::{Value, json};
@@ -48,6 +48,13 @@ impl Caller<'_> {
     async fn post(&self, uri: &str, body: Value, status: u16) -> Value {
         self.ask(Method::POST, uri, body, status).await
     }
+}
+
+/// The platform's own tables.
+async fn tables(app: &TestPlatform) -> tokio_postgres::Client {
+    let zero = plinth_testkit::TestServer::shared().await.admin();
+    let zero = zero.database(app.platform.references().platform.as_str());
+    zero.connect().await.expect("project zero")
 }
 
 async fn caller(app: &TestPlatform, limits: TokenLimits) -> Caller<'_> {
@@ -109,8 +116,9 @@ async fn a_token_sees_and_revokes_itself_alone() {
         let uri = format!("/platform/tokens/{name}");
         caller.ask(Method::DELETE, &uri, Value::Null, status).await
     };
-    revoke(&other.id.to_string(), 403).await;
-    revoke("laptop", 403).await;
+    // It does not even learn of them.
+    revoke(&other.id.to_string(), 404).await;
+    revoke("laptop", 404).await;
     revoke("ci", 200).await;
 
     caller.get("/platform/tokens", 401).await;
@@ -190,13 +198,23 @@ async fn a_read_only_token_changes_nothing_and_sees_no_secrets() {
         .post(&format!("{base}/network-bans/retrieve"), json!({}), 201)
         .await;
 
-    for uri in [
-        "/platform/status",
-        &format!("{base}/api-keys?reveal=true"),
-        &format!("{own}/database"),
-        &format!("{own}/mailbox"),
+    let status = caller.get("/platform/status", 200).await;
+    assert!(status["API_URL"].is_string() && status["ANON_KEY"].is_string());
+    for secret in [
+        "DB_URL",
+        "SECRET_KEY",
+        "SERVICE_ROLE_KEY",
+        "JWT_SECRET",
+        "S3_PROTOCOL_ACCESS_KEY_SECRET",
     ] {
-        let refused = caller.get(uri, 403).await;
+        assert!(status[secret].is_null(), "{secret}");
+    }
+    for uri in [
+        format!("{base}/api-keys?reveal=true"),
+        format!("{own}/database"),
+        format!("{own}/mailbox"),
+    ] {
+        let refused = caller.get(&uri, 403).await;
         assert!(refused.to_string().contains("read-only"), "{refused}");
     }
     let secrets = format!("{base}/secrets");
@@ -243,8 +261,28 @@ async fn a_bound_token_reaches_its_projects_and_their_branches() {
     let listed = caller.get("/v1/projects", 200).await;
     assert!(listed.to_string().contains(shop.as_str()));
     assert!(!listed.to_string().contains(other.as_str()));
+    for project in [&shop, &other] {
+        let sql = "insert into platform.jobs (kind, project) values ('branch', $1)";
+        let tables = tables(&app).await;
+        let done = tables.execute(sql, &[&project.as_str()]).await;
+        done.expect("a job");
+    }
     let jobs = caller.get("/platform/jobs", 200).await;
-    assert!(!jobs.to_string().contains(foreign.reference.as_str()));
+    assert_eq!(jobs.as_array().map(Vec::len), Some(1), "{jobs}");
+    assert_eq!(jobs[0]["project"], shop.as_str());
+    let all = app
+        .ask(Method::GET, "/platform/jobs", None)
+        .await
+        .expect(200);
+    for job in all.as_array().expect("a list") {
+        let status = if job["project"] == shop.as_str() {
+            200
+        } else {
+            404
+        };
+        let uri = format!("/platform/jobs/{}", job["id"].as_str().expect("an id"));
+        caller.get(&uri, status).await;
+    }
 
     for beyond in [&other, &foreign.reference] {
         caller.get(&format!("/v1/projects/{beyond}"), 403).await;
@@ -271,6 +309,107 @@ async fn a_bound_token_reaches_its_projects_and_their_branches() {
         .post("/v1/organizations", json!({ "name": "Another" }), 403)
         .await;
     caller.get("/platform/doctor", 403).await;
+}
+
+/// Every route of a project, with that project's ref in it.
+fn routes_of(project: &ProjectRef) -> Vec<String> {
+    let source = include_str!("../src/api/mod.rs");
+    let own = source.find("fn own").expect("a function");
+    let mut routes = Vec::new();
+    for (at, path) in source.match_indices("\"/projects/{ref}") {
+        let rest = source[at + 1..].split('"').next().expect("a text");
+        let prefix = if at < own { "/v1" } else { "/platform" };
+        let rest = rest.replace("{ref}", project.as_str());
+        let rest = rest.replace(['{', '}'], "");
+        assert!(!path.is_empty());
+        routes.push(format!("{prefix}{rest}"));
+    }
+    routes
+}
+
+#[tokio::test]
+async fn no_route_of_another_project_is_within_reach() {
+    let app = TestPlatform::start().await;
+    let shop = app.reference(&app.project("Shop").await).await;
+    let other = app.reference(&ProjectName::Default).await;
+    let bound = caller(&app, bound_to(&shop)).await;
+    let looks = caller(&app, read_only()).await;
+    let routes = routes_of(&other);
+    assert!(routes.len() > 30, "{routes:?}");
+
+    for uri in routes {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let method: Method = method.parse().expect("a method");
+            let request = |caller: &Caller<'_>| {
+                let request = Request::builder()
+                    .method(method.clone())
+                    .uri(&uri)
+                    .header("authorization", format!("Bearer {}", caller.token.expose()))
+                    .header("content-type", "application/json");
+                request.body(Body::from("{}")).expect("a request")
+            };
+            let answer = app.send(request(&bound)).await;
+            let status = answer.status.as_u16();
+            assert!((400..500).contains(&status), "{method} {uri}: {status}");
+            if method != Method::GET && !uri.ends_with("/network-bans/retrieve") {
+                let status = app.send(request(&looks)).await.status.as_u16();
+                assert!([403, 404].contains(&status), "{method} {uri}: {status}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_are_made_by_those_who_may_not_see_them() {
+    let app = TestPlatform::start().await;
+    let project = app.reference(&ProjectName::Default).await;
+    let keys = format!("/v1/projects/{project}/api-keys");
+    let own = format!("/platform/projects/{project}");
+    let limits = scopes(&["api_gateway_keys_write", "storage_config_write"]);
+    let makes = caller(&app, limits).await;
+    let whole = caller(&app, TokenLimits::default()).await;
+    let key = |name| json!({ "type": "secret", "name": name });
+
+    let made = makes.post(&keys, key("first"), 201).await;
+    assert!(
+        made["api_key"].as_str().expect("a text").contains('·'),
+        "{made}"
+    );
+    let rotated = json!({ "what": "legacy" });
+    let rotated = makes
+        .post(&format!("{own}/keys/rotate"), rotated, 200)
+        .await;
+    assert!(rotated["service_role"].is_null() && rotated["anon"].is_string());
+    let s3 = format!("{own}/storage/credentials");
+    makes.post(&s3, json!({ "description": "x" }), 403).await;
+
+    let made = whole.post(&keys, key("second"), 201).await;
+    assert!(
+        made["api_key"]
+            .as_str()
+            .expect("a text")
+            .starts_with("sb_secret_")
+    );
+    assert!(!made.to_string().contains('·'));
+}
+
+#[tokio::test]
+async fn a_live_tail_ends_with_its_token() {
+    let app = TestPlatform::start().await;
+    let request = TokenRequest {
+        name: "short".to_owned(),
+        expires_at: Some(OffsetDateTime::now_utc() + Duration::seconds(2)),
+        ..TokenRequest::default()
+    };
+    let (_, token) = app.platform.create_token(&request).await.expect("a token");
+    let caller = Caller { app: &app, token };
+
+    // It is read to its end.
+    caller
+        .get("/platform/projects/default/logs/tail", 200)
+        .await;
+
+    caller.get("/v1/profile", 401).await;
 }
 
 #[tokio::test]
@@ -313,6 +452,23 @@ async fn a_token_makes_tokens_only_when_it_may_and_none_above_itself() {
     assert_eq!(made["scopes"], json!(["projects_read"]));
     assert_eq!(made["read_only"], false);
     assert_eq!(made["projects"], Value::Null);
+    let grandchild = json!({
+        "name": "grandchild", "scopes": ["access_tokens_write"], "expires_at": at(ends),
+    });
+    let maker = caller.post("/platform/tokens", grandchild, 201).await;
+    let token = Secret::new(maker["token"].as_str().expect("a token"));
+    let maker = Caller { app: &app, token };
+    let last = json!({ "name": "last", "scopes": ["access_tokens_write"], "expires_at": at(ends) });
+    maker.post("/platform/tokens", last, 201).await;
+    assert_eq!(app.platform.list_tokens().await.expect("a list").len(), 5);
+
+    app.ask(Method::DELETE, "/platform/tokens/parent", None)
+        .await
+        .expect(200);
+
+    maker.get("/v1/profile", 401).await;
+    let left = app.platform.list_tokens().await.expect("a list");
+    assert_eq!(left.len(), 1, "what it made has gone with it: {left:?}");
 }
 
 #[tokio::test]
@@ -352,5 +508,25 @@ async fn limits_that_cannot_be_are_refused_in_words() {
     )
     .await;
     ask(json!({ "name": "a", "scopes": "all" }), 400).await;
+    let many: Vec<String> = (0..101).map(|n| format!("{n}")).collect();
+    assert!(
+        ask(json!({ "name": "a", "scopes": many }), 400)
+            .await
+            .contains("at most 100")
+    );
+    ask(
+        json!({ "name": "7b0c2b1e-5b7e-4a53-9d2c-0b2f6a1e0c11" }),
+        400,
+    )
+    .await;
+    for time in [
+        "9999-12-31T23:59:59-23:59",
+        "0000-01-01T00:00:00+23:59",
+        "2020-01-01T00:00:00Z",
+        "tomorrow",
+        "",
+    ] {
+        ask(json!({ "name": "a", "expires_at": time }), 400).await;
+    }
     assert!(app.platform.list_tokens().await.expect("a list").is_empty());
 }

@@ -5,7 +5,7 @@ use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderMap, HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::OffsetDateTime;
 use url::form_urlencoded;
 use uuid::Uuid;
 
@@ -68,7 +68,7 @@ impl Position {
     fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
         let written: Written = serde_json::from_slice(&bytes).ok()?;
-        let created_at = OffsetDateTime::parse(&written.created_at, &Rfc3339).ok()?;
+        let created_at = plinth_db::parse_time(&written.created_at)?;
         Some(Self {
             created_at,
             id: written.id,

@@ -22,6 +22,9 @@ const ENV_FILE: &str = "plinth.functions.env_file";
 const IMPORT_MAP: &str = "plinth.functions.import_map";
 const VERIFY_JWT: &str = "plinth.functions.verify_jwt";
 
+/// Bytes of all paths of static files elsewhere; a single argument has at most twice as many.
+const MOST_PATHS: usize = 64 << 10;
+
 /// Functions by name.
 pub(crate) type Functions = Arc<BTreeMap<String, Arc<Function>>>;
 
@@ -242,6 +245,7 @@ impl Found {
         let patterns = settings.list(&key("static_files")).iter();
         let files = patterns.flat_map(|pattern| files_matching(&folder.folder, pattern));
         let files = files.map(|path| clean(&path));
+        let elsewhere: Vec<_> = files.filter(|path| !path.starts_with(&functions)).collect();
         let exposed = |(name, value): (&String, &Secret)| (name.clone(), value.expose().to_owned());
         Some(Self {
             named_imports: of_all.or_else(|| named("import_map")),
@@ -250,7 +254,7 @@ impl Found {
                 .filter(|(name, _)| may_be_set(name))
                 .map(exposed)
                 .collect(),
-            static_files: files.filter(|path| !path.starts_with(&functions)).collect(),
+            static_files: elsewhere,
             own_folder: own_folder.map_or_else(
                 || slug.to_owned(),
                 |name| name.to_string_lossy().into_owned(),
@@ -280,18 +284,15 @@ impl Found {
     ) -> Function {
         let root = folder.functions_folder();
         let account = Account::of(place.project.reference());
-        let account = account.filter(|_| {
-            let mut reads = [&root, &self.entrypoint]
-                .into_iter()
-                .chain(&self.static_files);
-            reads.all(|path| Account::can_reach(path))
-        });
+        let account =
+            account.filter(|_| Account::can_reach(&root) && Account::can_reach(&self.entrypoint));
+        let static_files = fitting(&slug, self.static_files, account);
         Function {
             code: Code {
                 place: place.home.join("folder").join(&slug),
                 deno_dir: deno_dir(place.home, account),
                 root,
-                static_files: self.static_files,
+                static_files,
                 entrypoint: self.entrypoint,
                 named_imports: self.named_imports,
                 account,
@@ -310,6 +311,30 @@ impl Found {
             slug,
         }
     }
+}
+
+/// Static files that the function's user may read, as many as fit into a command line.
+fn fitting(slug: &str, files: Vec<PathBuf>, account: Option<Account>) -> Vec<PathBuf> {
+    let mut left = MOST_PATHS;
+    let fits = |path: &PathBuf| {
+        let length = path.as_os_str().len() + 1;
+        let is_readable = account.is_none() || Account::can_reach(path);
+        let fits = is_readable && length <= left;
+        match fits {
+            true => left -= length,
+            false => tracing::warn!(
+                "{slug} cannot read its static file {}: {}",
+                path.display(),
+                if is_readable {
+                    "there are too many outside of supabase/functions"
+                } else {
+                    "not everybody may"
+                }
+            ),
+        }
+        fits
+    };
+    files.into_iter().filter(fits).collect()
 }
 
 /// Packages that one user fetched cannot be added to by another.

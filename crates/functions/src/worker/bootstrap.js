@@ -236,10 +236,9 @@ const assigned = (() => {
   // first is parked: it hears that it listens, and nobody comes. All of them begin as emitters, so that their
   // modules need not be loaded to find them: most functions have none.
   const overSocketOnly = "DENO_SERVE_ADDRESS";
-  const patched = new WeakSet();
-  const patchListen = (prototype) => {
+  let taker;
+  const patchListen = (prototype, isHttp) => {
     const nativeListen = prototype.listen;
-    const isHttp = !Object.hasOwn(prototype, "getConnections");
     const knowsPort = (server, details) => {
       const port = Number(details[0]?.port ?? details[0]) || 8000;
       const getsockname = (told) => {
@@ -258,9 +257,10 @@ const assigned = (() => {
       return server;
     };
     prototype.listen = function (...details) {
-      if (isTaken) return park(this, details);
+      if (isTaken && this !== taker) return park(this, details);
       if (!isHttp) return nativeListen.apply(this, details);
       take();
+      taker = this;
       Deno.env.set(overSocketOnly, `unix:${told.socket}`);
       try {
         nativeListen.apply(this, details);
@@ -271,16 +271,14 @@ const assigned = (() => {
       return this;
     };
   };
+  const known = new WeakSet();
   const patchServers = (emitter) => {
-    const owners = [];
-    for (let above = Object.getPrototypeOf(emitter); above; above = Object.getPrototypeOf(above)) {
-      if (Object.hasOwn(above, "listen")) owners.push(above);
-    }
-    // Others may have a method of that name, too.
-    if (!owners.some((owner) => Object.hasOwn(owner, "getConnections"))) return;
-    for (const owner of owners.filter((owner) => !patched.has(owner))) {
-      patched.add(owner);
-      patchListen(owner);
+    for (let above = Object.getPrototypeOf(emitter); above && !known.has(above); above = Object.getPrototypeOf(above)) {
+      known.add(above);
+      if (!Object.hasOwn(above, "listen")) continue;
+      // Classes of the function's own call these in the end. Others may have a method of that name, too.
+      const isHttp = Object.hasOwn(above, "setTimeout") && "getConnections" in above;
+      if (isHttp || Object.hasOwn(above, "getConnections")) patchListen(above, isHttp);
     }
   };
   let emitters;
@@ -290,7 +288,7 @@ const assigned = (() => {
   const nativeInit = emitters?.init;
   if (nativeInit) {
     emitters.init = function (options) {
-      if (typeof this.listen === "function") patchServers(this);
+      patchServers(this);
       return nativeInit.call(this, options);
     };
   }

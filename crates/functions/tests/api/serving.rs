@@ -66,19 +66,24 @@ async fn servers_after_the_first_are_parked() {
             ("deno/index.ts", &format!("{first} let said = 'first'; Deno.serve(() => new Response(said)); second();")),
             ("node/index.ts", &format!("{first} let said = 'first'; {node}); second();")),
             ("inside/index.ts", &format!(
-                "{first} let said = 'no'; {node}, () => second((server) => server.close(() => {{ said = 'first'; }})));"
+                "{first} let said = 'no'; {node}, () => second((server) => server.close((error) => {{ said = error ? 'not closed' : 'first'; }})));"
             )),
             ("later/index.ts", &format!(
                 "{first} let said = 'no'; {node}); setTimeout(() => net.createServer().listen(9302, () => second((server) => {{
                     said = server.address().port === 9301 ? 'first' : 'wrong port';
                 }})), 50);"
             )),
+            ("derived/index.ts", &format!(
+                "{first} class Mine extends http.Server {{ listen(...all) {{ return super.listen(...all); }} }}
+                 class Plain extends net.Server {{ listen(...all) {{ return super.listen(...all); }} }}
+                 new Plain(); new Mine((_req, res) => res.end('first')).listen(3000); new Plain().listen(9302); second();"
+            )),
         ],
         &[("plinth.functions.reachable_networks", "127.0.0.1")],
     )
     .await;
 
-    for slug in ["deno", "node", "inside", "later"] {
+    for slug in ["deno", "node", "inside", "later", "derived"] {
         becomes(&functions, slug, "first").await;
         let alive = functions.worker_pids();
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

@@ -260,7 +260,7 @@ pub(crate) async fn read(response: reqwest::Response) -> (u16, String) {
     (status, response.text().await.expect("text"))
 }
 
-/// Asks until the answer is the expected one; every answer on the way must be a good one.
+/// Asks until the answer is the expected one.
 pub(crate) async fn becomes(functions: &TestFunctions, path: &str, expected: &str) {
     let began = Instant::now();
     loop {

@@ -128,7 +128,7 @@ pub(super) struct CreateBody {
     description: Option<String>,
 }
 
-/// `POST …/api-keys`: the answer shows the whole key.
+/// `POST …/api-keys`: the answer shows the whole key to whoever may see it.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
@@ -143,7 +143,8 @@ pub(super) async fn create(
     };
     let key = platform.create_api_key(&project, &request).await?;
     note(&platform, &operator, &project, "key.create", &key).await;
-    Ok((StatusCode::CREATED, Json(key_body(&key, true))))
+    let reveal = operator.has(SECRETS);
+    Ok((StatusCode::CREATED, Json(key_body(&key, reveal))))
 }
 
 /// `GET …/api-keys/{id}`.
@@ -266,9 +267,10 @@ pub(super) async fn rotate(
         }
         RotateBody::Legacy => {
             let keys = platform.rotate_legacy(&project).await?;
-            let answer = json!({
-                "anon": keys.anon.expose(), "service_role": keys.service_role.expose(),
-            });
+            let service_role = operator
+                .has(SECRETS)
+                .then(|| keys.service_role.expose().to_owned());
+            let answer = json!({ "anon": keys.anon.expose(), "service_role": service_role });
             ("key.rotate.legacy", answer)
         }
         RotateBody::Api { key, grace_seconds } => {
@@ -279,7 +281,7 @@ pub(super) async fn rotate(
             }
             let grace = Duration::from_secs(grace_seconds);
             let key = platform.rotate_api_key(&project, &key, grace).await?;
-            ("key.rotate.api", key_body(&key, true))
+            ("key.rotate.api", key_body(&key, operator.has(SECRETS)))
         }
     };
     let target = platform.reference_of(&project);

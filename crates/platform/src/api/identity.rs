@@ -91,14 +91,28 @@ pub(super) async fn members(
 }
 
 /// `GET /v1/projects/{ref}/billing/addons` (F21).
-pub(super) async fn addons(_operator: Operator) -> Json<Value> {
-    Json(json!({ "selected_addons": [], "available_addons": [] }))
+pub(super) async fn addons(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    let project = operator.reference(&platform, &text)?;
+    platform.load_project(&project).await?;
+    Ok(Json(
+        json!({ "selected_addons": [], "available_addons": [] }),
+    ))
 }
 
 /// `POST /v1/projects/{ref}/network-bans/retrieve` (F21).
-pub(super) async fn network_bans(_operator: Operator) -> (StatusCode, Json<Value>) {
-    (
+pub(super) async fn network_bans(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<(StatusCode, Json<Value>), PlatformError> {
+    let project = operator.reference(&platform, &text)?;
+    platform.load_project(&project).await?;
+    Ok((
         StatusCode::CREATED,
         Json(json!({ "banned_ipv4_addresses": [] })),
-    )
+    ))
 }

@@ -54,6 +54,10 @@ pub(super) async fn show(
 
 /// Work that is for no project is everybody's.
 fn is_within_reach(operator: &Operator, job: &Job) -> bool {
-    let project = job.project.as_deref().and_then(|text| text.parse().ok());
-    project.is_none_or(|project| operator.reaches(&project))
+    let Some(project) = &job.project else {
+        return true;
+    };
+    project
+        .parse()
+        .is_ok_and(|project| operator.reaches(&project))
 }

@@ -7,7 +7,7 @@ use axum::{
     extract::State,
     response::sse::{Event, KeepAlive, Sse},
 };
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use plinth_log::{Query, Scope, TailItem};
 use plinth_project::ProjectRef;
 use serde::Deserialize;
@@ -124,5 +124,7 @@ pub(super) async fn tail(
         };
         Some((Ok(event.unwrap_or_default()), (receiver, stopping)))
     });
+    // It may go on for longer than whoever reads it may.
+    let events = events.take_until(operator.ends(platform));
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }

@@ -106,7 +106,7 @@ pub(super) struct MailParams {
 impl MailParams {
     fn to_query(&self) -> Result<MailQuery, PlatformError> {
         let since = given(&self.since).map(|text| {
-            OffsetDateTime::parse(text, &Rfc3339).map_err(|_| {
+            plinth_db::parse_time(text).ok_or_else(|| {
                 PlatformError::Invalid(format!(
                     "since: {text:?} is no time, as in 2026-01-31T12:00:00Z"
                 ))

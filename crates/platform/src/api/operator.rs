@@ -3,14 +3,20 @@
 //! Over TCP: a personal access token. On the machine itself: the control socket, which only the
 //! OS user who started the server can open, and which therefore counts as owner (L7).
 
+use std::time::Duration;
+
 use axum::{
     extract::{FromRequestParts, MatchedPath},
     http::{header::AUTHORIZATION, request::Parts},
 };
 use plinth_project::{ProjectName, ProjectRef, RequestId};
+use time::OffsetDateTime;
 
 use super::scopes::{Needs, needed};
 use crate::{Platform, PlatformError, StoredToken, TokenLimits};
+
+/// How often a long answer asks whether its token is still good.
+const LOOK_AGAIN: Duration = Duration::from_secs(15);
 
 /// Marks requests that came in over the control socket. Only its listener sets it.
 #[derive(Debug, Clone, Copy)]
@@ -52,15 +58,24 @@ impl Operator {
         self.token.as_ref()
     }
 
-    /// Whether the token is the operator's own, or the operator looks after all of them.
+    /// Whether the token is the operator's own or made by it, or the operator looks after all.
     pub(super) fn may_manage(&self, token: &StoredToken) -> bool {
-        self.token.as_ref().is_none_or(|own| own.id == token.id)
+        self.token
+            .as_ref()
+            .is_none_or(|own| own.id == token.id || token.parent == Some(own.id))
+    }
+
+    /// Whether the operator may do what needs this scope.
+    pub(super) fn has(&self, scope: &str) -> bool {
+        self.token
+            .as_ref()
+            .is_none_or(|token| token.limits.allow(scope))
     }
 
     /// For what a call needs beyond its route.
     pub(super) fn must_have(&self, scope: &str) -> Result<(), PlatformError> {
         match &self.token {
-            Some(token) if !token.limits.allow(scope) => Err(lacks(&token.limits, &[scope])),
+            Some(token) if !self.has(scope) => Err(lacks(&token.limits, &[scope])),
             _ => Ok(()),
         }
     }
@@ -116,6 +131,22 @@ impl Operator {
         }
         self.must_reach(&reference)?;
         Ok(name)
+    }
+
+    /// Ends when the operator's rights have: a token that expired or was revoked.
+    pub(super) async fn ends(self, platform: Platform) {
+        let Some(token) = self.token else {
+            return std::future::pending().await;
+        };
+        loop {
+            let left = token.expires_at.map(|at| at - OffsetDateTime::now_utc());
+            let left = left.map(|left| Duration::try_from(left).unwrap_or_default());
+            tokio::time::sleep(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN))).await;
+            // A database that does not answer takes nothing away.
+            if matches!(platform.is_live(&token).await, Ok(false)) {
+                return;
+            }
+        }
     }
 
     /// The request in which the operator acts.

@@ -13,6 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use moka::sync::Cache;
+use percent_encoding::percent_decode_str;
 use plinth_project::ClientAddress;
 use serde_json::json;
 
@@ -109,7 +110,11 @@ pub(super) async fn limit(limit: RateLimit, request: Request, next: Next) -> Res
 fn key(request: &Request) -> String {
     let token = request.headers().get(header::AUTHORIZATION);
     let who = match token {
-        Some(token) => plinth_token::credential_hash(&String::from_utf8_lossy(token.as_bytes())),
+        Some(token) => {
+            let text = String::from_utf8_lossy(token.as_bytes());
+            let token = text.trim().rsplit(' ').next().unwrap_or_default();
+            plinth_token::credential_hash(token)
+        }
         None => request
             .extensions()
             .get::<ClientAddress>()
@@ -120,13 +125,31 @@ fn key(request: &Request) -> String {
         .path()
         .split('/')
         .skip_while(|part| *part != "projects");
-    let project = segments.nth(1).unwrap_or_default();
-    format!("{who} {project}")
+    let project = percent_decode_str(segments.nth(1).unwrap_or_default());
+    format!("{who} {}", project.decode_utf8_lossy())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_spelling_is_the_same_caller() {
+        let key = |bearer: &str, path: &str| {
+            let request = Request::builder().uri(path);
+            let request = request.header("authorization", bearer);
+            key(&request.body(axum::body::Body::empty()).expect("a request"))
+        };
+        let usual = key("Bearer sbp_1", "/v1/projects/abc/functions");
+        for (bearer, path) in [
+            ("bearer  sbp_1 ", "/v1/projects/abc"),
+            ("BEARER sbp_1", "/v1/projects/%61bc/secrets"),
+        ] {
+            assert_eq!(key(bearer, path), usual);
+        }
+        assert_ne!(key("Bearer sbp_2", "/v1/projects/abc"), usual);
+        assert_ne!(key("Bearer sbp_1", "/v1/projects/abd"), usual);
+    }
 
     #[test]
     fn the_window_starts_anew_after_a_minute() {

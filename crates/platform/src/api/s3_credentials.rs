@@ -10,7 +10,7 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments},
 };
-use crate::{Platform, PlatformError, S3CredentialRequest};
+use crate::{Platform, PlatformError, S3CredentialRequest, tokens::SECRETS};
 
 /// `GET …/storage/credentials`: without their secrets.
 pub(super) async fn list(
@@ -45,6 +45,7 @@ pub(super) async fn create(
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
+    operator.must_have(SECRETS)?;
     let project = operator.named(&platform, &text)?;
     let request = S3CredentialRequest {
         description: body.description,

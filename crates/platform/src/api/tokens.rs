@@ -11,7 +11,7 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments},
 };
-use crate::{Platform, PlatformError, StoredToken, TokenLimits, TokenRequest};
+use crate::{Platform, PlatformError, StoredToken, TokenLimits, TokenRequest, tokens::MOST};
 
 fn token_body(token: &StoredToken) -> Value {
     let projects = token.limits.projects.as_ref();
@@ -29,7 +29,7 @@ fn token_body(token: &StoredToken) -> Value {
     })
 }
 
-/// `GET /platform/tokens`: all of them, or whichever asks.
+/// `GET /platform/tokens`: all of them, or whichever asks and what it has made.
 pub(super) async fn list(
     operator: Operator,
     State(platform): State<Platform>,
@@ -42,8 +42,8 @@ pub(super) async fn list(
 #[derive(Deserialize)]
 pub(super) struct CreateBody {
     name: String,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    expires_at: Option<OffsetDateTime>,
+    #[serde(default)]
+    expires_at: Option<String>,
     #[serde(default)]
     scopes: Option<Vec<String>>,
     #[serde(default)]
@@ -58,29 +58,49 @@ impl CreateBody {
         operator: &Operator,
         platform: &Platform,
     ) -> Result<TokenRequest, PlatformError> {
+        let expires_at = self.expires_at.as_deref().map(ending).transpose()?;
         let projects = match self.projects {
-            Some(names) => Some(references(operator, platform, &names).await?),
+            Some(names) => Some(references(operator, platform, each_once(names)).await?),
             None => None,
         };
         Ok(TokenRequest {
             name: self.name,
-            expires_at: self.expires_at,
+            expires_at,
             limits: TokenLimits {
-                scopes: self.scopes,
+                scopes: self.scopes.map(each_once),
                 projects,
                 read_only: self.read_only,
             },
+            parent: operator.token().map(|token| token.id),
         })
     }
+}
+
+fn each_once(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// A time to come.
+fn ending(text: &str) -> Result<OffsetDateTime, PlatformError> {
+    let now = OffsetDateTime::now_utc();
+    let at = plinth_db::parse_time(text).filter(|at| *at > now);
+    at.ok_or_else(|| {
+        PlatformError::Invalid(format!(
+            "expires_at: {text:?} is no time to come, as in 2030-01-31T12:00:00Z"
+        ))
+    })
 }
 
 async fn references(
     operator: &Operator,
     platform: &Platform,
-    names: &[String],
+    names: Vec<String>,
 ) -> Result<Vec<ProjectRef>, PlatformError> {
     let mut references = Vec::new();
-    for name in names {
+    // One more than there may be is enough to be refused.
+    for name in names.iter().take(MOST + 1) {
         let name = operator.named(platform, name)?;
         let reference = platform.load_project(&name).await?.reference;
         if reference == platform.references().platform {
@@ -105,35 +125,30 @@ pub(super) async fn create(
     }
     let (token, text) = platform.create_token(&request).await?;
     platform
-        .note(
-            &operator,
-            None,
-            "token.create",
-            json!({ "name": token.name }),
-        )
+        .note(&operator, None, "token.create", token_body(&token))
         .await;
     let mut answer = token_body(&token);
     answer["token"] = text.expose().into();
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
-/// `DELETE /platform/tokens/{id or name}`. A token revokes nobody but itself.
+/// `DELETE /platform/tokens/{id or name}`: with those that it has made. A token ends itself and
+/// those.
 pub(super) async fn revoke(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let token = platform.token_named(&id).await?;
-    if !operator.may_manage(&token) {
-        operator.must_be_owner()?;
-    }
+    let token = platform
+        .token_named(&id, |token| operator.may_manage(token))
+        .await?;
     platform.revoke_token(&token).await?;
     platform
         .note(
             &operator,
             None,
             "token.revoke",
-            json!({ "name": token.name }),
+            json!({ "id": token.id, "name": token.name }),
         )
         .await;
     Ok(Json(token_body(&token)))

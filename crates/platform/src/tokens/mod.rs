@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{Platform, PlatformError};
 
 pub use limits::TokenLimits;
-pub(crate) use limits::{MAKES_TOKENS, SECRETS};
+pub(crate) use limits::{MAKES_TOKENS, MOST, SECRETS};
 
 /// A token without its text.
 #[derive(Debug, Clone)]
@@ -30,7 +30,9 @@ pub struct StoredToken {
     pub last_used_at: Option<OffsetDateTime>,
     /// What it may do.
     pub limits: TokenLimits,
-    /// The branches of its projects.
+    /// The token that made it.
+    pub(crate) parent: Option<Uuid>,
+    /// The branches of its projects, and theirs.
     branches: Vec<ProjectRef>,
 }
 
@@ -43,10 +45,17 @@ pub struct TokenRequest {
     pub expires_at: Option<OffsetDateTime>,
     /// What it may do.
     pub limits: TokenLimits,
+    /// The token that asks for it, with which it ends.
+    pub parent: Option<Uuid>,
 }
 
 const COLUMNS: &str = "id, name, prefix, created_at, expires_at, last_used_at, scopes, projects,
-    read_only, array(select ref from platform.branches where parent_ref = any(projects)) as branches";
+    read_only, parent_id, array(
+        with recursive below as (
+            select ref from platform.branches where parent_ref = any(projects)
+            union
+            select b.ref from platform.branches b join below on b.parent_ref = below.ref)
+        select ref from below) as branches";
 
 impl StoredToken {
     fn from_row(row: &Row) -> Result<Self, PlatformError> {
@@ -63,13 +72,25 @@ impl StoredToken {
                 projects: projects.map(references).transpose()?,
                 read_only: row.get("read_only"),
             },
+            parent: row.get("parent_id"),
             branches: references(row.get("branches"))?,
         })
     }
 
     /// Nobody gives away more than they have, nor for longer.
     pub(crate) fn must_cover(&self, request: &TokenRequest) -> Result<(), PlatformError> {
-        self.limits.must_cover(&request.limits)?;
+        let given = &request.limits;
+        let projects = match (&self.limits.projects, &given.projects) {
+            (Some(_), None) => false,
+            (_, given) => given.iter().flatten().all(|project| self.reaches(project)),
+        };
+        if !projects || !self.limits.cover(given) {
+            return Err(PlatformError::Forbidden(
+                "A token makes no token that may do more than itself: name scopes and projects of \
+                 its own"
+                    .to_owned(),
+            ));
+        }
         match (self.expires_at, request.expires_at) {
             (Some(own), given) if given.is_none_or(|given| given > own) => Err(
                 PlatformError::Forbidden("A token makes no token that outlives it".to_owned()),
@@ -104,8 +125,14 @@ impl Platform {
             name,
             expires_at,
             limits,
+            parent,
         } = request;
         let name = name.trim();
+        if name.parse::<Uuid>().is_ok() {
+            return Err(PlatformError::Invalid(
+                "A token's name is no id: one could be taken for another".to_owned(),
+            ));
+        }
         if !(1..=256).contains(&name.chars().count()) {
             return Err(PlatformError::Invalid(
                 "A token's name has 1 to 256 characters".to_owned(),
@@ -119,8 +146,8 @@ impl Platform {
         let token = AccessToken::generate();
         let sql = format!(
             "insert into platform.tokens
-                (hash, name, prefix, expires_at, scopes, projects, read_only)
-             values ($1, $2, $3, $4, $5, $6, $7)
+                (hash, name, prefix, expires_at, scopes, projects, read_only, parent_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8)
              returning {COLUMNS}"
         );
         let params: plinth_db::Params<'_> = &[
@@ -131,6 +158,7 @@ impl Platform {
             &limits.scopes,
             &projects,
             &limits.read_only,
+            parent,
         ];
         let row = self.tables().await?.query_one(&sql, params).await?;
         Ok((StoredToken::from_row(&row)?, token.text().clone()))
@@ -147,19 +175,30 @@ impl Platform {
         rows.iter().map(StoredToken::from_row).collect()
     }
 
-    /// Ends a token.
+    /// Ends a token, and those that it has made.
     pub async fn revoke_token(&self, token: &StoredToken) -> Result<(), PlatformError> {
-        let sql = "update platform.tokens set revoked_at = now() where id = $1";
+        let sql = "with recursive family as (
+                       select $1::uuid as id
+                       union
+                       select t.id from platform.tokens t join family f on t.parent_id = f.id)
+                   update platform.tokens t set revoked_at = now()
+                   from family where t.id = family.id and t.revoked_at is null";
         self.tables().await?.execute(sql, &[&token.id]).await?;
         Ok(())
     }
 
-    /// The live token of that id or, when only one has it, of that name.
-    pub(crate) async fn token_named(&self, id_or_name: &str) -> Result<StoredToken, PlatformError> {
-        let tokens = self.list_tokens().await?;
+    /// The live token of that id or, when only one of those within reach has it, of that name.
+    pub(crate) async fn token_named(
+        &self,
+        id_or_name: &str,
+        is_within_reach: impl Fn(&StoredToken) -> bool,
+    ) -> Result<StoredToken, PlatformError> {
+        let mut tokens = self.list_tokens().await?;
+        tokens.retain(is_within_reach);
+        let id = id_or_name.parse::<Uuid>().ok();
         let mut found = tokens
             .into_iter()
-            .filter(|token| token.id.to_string() == id_or_name || token.name == id_or_name);
+            .filter(|token| Some(token.id) == id || token.name == id_or_name);
         match (found.next(), found.next()) {
             (Some(token), None) => Ok(token),
             (None, _) => Err(PlatformError::NotFound(format!(
@@ -169,6 +208,15 @@ impl Platform {
                 "Several tokens are named {id_or_name}; give the id of one"
             ))),
         }
+    }
+
+    /// Whether a token is neither expired nor revoked by now.
+    pub(crate) async fn is_live(&self, token: &StoredToken) -> Result<bool, PlatformError> {
+        let sql = "select exists (select from platform.tokens
+                   where id = $1 and revoked_at is null
+                     and (expires_at is null or expires_at > now()))";
+        let row = self.tables().await?.query_one(sql, &[&token.id]).await?;
+        Ok(row.get(0))
     }
 
     /// The live token with this text. Its use is noted at most once a minute.

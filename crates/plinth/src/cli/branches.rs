@@ -12,7 +12,7 @@ use super::{
     args::BranchesCommand,
     client::segment,
     output::{confirm, print_list, print_pairs},
-    projects::{resolve, text},
+    projects::{resolve, status_of, text},
 };
 use crate::failure::{Failure, Kind, Outcome};
 
@@ -25,8 +25,7 @@ const COLUMNS: &[(&str, &str)] = &[
 ];
 
 /// What an application needs to use the branch.
-const STATUS: [&str; 10] = [
-    "PLINTH_REF",
+const STATUS: [&str; 9] = [
     "API_URL",
     "DB_URL",
     "PUBLISHABLE_KEY",
@@ -147,13 +146,16 @@ async fn follow(client: &Client, name: &str, job: &str) -> Outcome {
 
 async fn show(client: &Client, global: &Global, branch: &Value, status: String) -> Outcome {
     let reference = text(branch, "project_ref");
-    let values = client
-        .get(&format!("/platform/status?project={reference}"))
-        .await?;
+    let values = status_of(client, &reference).await?;
     let copy = &branch["copy"];
-    let mut pairs = vec![("NAME".to_owned(), text(branch, "name"))];
+    let mut pairs = vec![
+        ("NAME".to_owned(), text(branch, "name")),
+        ("PLINTH_REF".to_owned(), reference),
+    ];
     for key in STATUS {
-        pairs.push((key.to_owned(), text(&values, key)));
+        if let Some(value) = values[key].as_str() {
+            pairs.push((key.to_owned(), value.to_owned()));
+        }
     }
     pairs.push(("STATUS".to_owned(), status));
     pairs.push(("COPY_METHOD".to_owned(), text(copy, "method")));

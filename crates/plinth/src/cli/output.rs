@@ -135,7 +135,7 @@ pub(crate) fn ask(question: &str) -> Outcome<String> {
     if !std::io::stdin().is_terminal() {
         return Err(
             Failure::usage("this asks for confirmation, and there is no terminal")
-                .next_step("Repeat it with --yes, or with --confirm NAME to delete a project."),
+                .next_step("Repeat it with --yes (to delete a project: --confirm NAME)."),
         );
     }
     eprint!("{question}");

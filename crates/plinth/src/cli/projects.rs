@@ -127,14 +127,23 @@ pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
     Ok(text(&found, "ref"))
 }
 
+/// The values of a new project, as far as whoever made it may see them.
+pub(super) async fn status_of(client: &Client, reference: &str) -> Outcome<Value> {
+    let path = format!("/platform/status?project={reference}");
+    match client.get(&path).await {
+        Err(failure) if failure.kind() == Kind::Forbidden => Ok(Value::Null),
+        status => status,
+    }
+}
+
 /// What an application needs to use a new project.
 pub(super) async fn show(client: &Client, global: &Global, reference: &str, name: &str) -> Outcome {
-    let status = client
-        .get(&format!("/platform/status?project={reference}"))
-        .await?;
-    let mut pairs = vec![("NAME".to_owned(), name.to_owned())];
+    let mut pairs = vec![
+        ("NAME".to_owned(), name.to_owned()),
+        ("PLINTH_REF".to_owned(), reference.to_owned()),
+    ];
+    let status = status_of(client, reference).await?;
     for key in [
-        "PLINTH_REF",
         "API_URL",
         "DB_URL",
         "PUBLISHABLE_KEY",
@@ -145,7 +154,9 @@ pub(super) async fn show(client: &Client, global: &Global, reference: &str, name
         "S3_PROTOCOL_ACCESS_KEY_ID",
         "S3_PROTOCOL_ACCESS_KEY_SECRET",
     ] {
-        pairs.push((key.to_owned(), text(&status, key)));
+        if let Some(value) = status[key].as_str() {
+            pairs.push((key.to_owned(), value.to_owned()));
+        }
     }
     print_pairs(global.output, &pairs)
 }

@@ -7,7 +7,7 @@ use super::{
     Client, Global, args::TokensCommand, client::segment, output::print_list, print_pairs,
     projects::text, settings::parse_duration,
 };
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 
 const COLUMNS: &[(&str, &str)] = &[
     ("NAME", "name"),
@@ -38,7 +38,11 @@ pub(super) async fn run(global: &Global, command: TokensCommand) -> Outcome {
         } => {
             let expires_at = match expires_in {
                 Some(text) => {
-                    let at = OffsetDateTime::now_utc() + parse_duration(&text)?;
+                    let at =
+                        OffsetDateTime::now_utc().checked_add(parse_duration(&text)?.try_into()?);
+                    let at = at.ok_or_else(|| {
+                        Failure::usage(format!("--expires-in {text} is beyond the calendar"))
+                    })?;
                     Some(at.format(&Rfc3339)?)
                 }
                 None => None,

@@ -8,7 +8,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use plinth_db::Row;
 use serde_json::{Value, json};
-use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
+use time::OffsetDateTime;
 
 use super::model::time_of;
 use crate::{
@@ -59,11 +59,8 @@ impl Cursor {
                 "o" => cursor.order = word(ORDERS)?,
                 "c" => cursor.column = word(COLUMNS)?,
                 "a" => {
-                    let time = OffsetDateTime::parse(value, &Rfc3339).ok()?;
-                    let time = time.checked_to_offset(UtcOffset::UTC)?;
-                    // Postgres knows no year 0.
-                    cursor.time = (time.year() > 0).then(|| wire_time::render(time));
-                    cursor.time.as_ref()?;
+                    let time = plinth_db::parse_time(value)?;
+                    cursor.time = Some(wire_time::render(time));
                 }
                 _ => return None,
             }

@@ -3,7 +3,7 @@
 use plinth_db::Row;
 use serde::Serialize;
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
@@ -115,7 +115,7 @@ impl<'a> Facts<'a> {
     /// When its bytes came, to the second, as HTTP counts.
     pub(crate) fn last_modified(&self) -> Option<OffsetDateTime> {
         let said = self.text("lastModified");
-        let said = said.and_then(|text| OffsetDateTime::parse(text, &Rfc3339).ok());
+        let said = said.and_then(plinth_db::parse_time);
         let time = said.or(self.updated_at)?;
         time.replace_nanosecond(0).ok()
     }

@@ -1,6 +1,6 @@
 //! `plinth functions new`: files to begin with. Never overwrites.
 
-use std::{fs, path::Path};
+use std::{fs, io::ErrorKind, path::Path};
 
 use serde_json::json;
 
@@ -36,11 +36,14 @@ pub(super) fn run(global: &Global, args: &NewArgs) -> Outcome {
     }
     let index = format!("{folder}/index.ts");
     let deno_json = format!("{folder}/deno.json");
+    // What it says has to be understood before anything is written.
+    let config = "supabase/config.toml";
+    let configured = configured(&root.join(config), name, *auth)?;
     write(&root.join(&index), &module(name, *auth))?;
     write(&root.join(&deno_json), DENO_JSON)?;
     let mut written = vec![index, deno_json];
-    let config = "supabase/config.toml";
-    if configure(&root.join(config), name, *auth)? {
+    if let Some(text) = configured {
+        write(&root.join(config), &text)?;
         written.push(config.to_owned());
     }
     match global.output {
@@ -64,14 +67,21 @@ fn module(name: &str, callers: Callers) -> String {
     template.replace(PLACEHOLDER, name)
 }
 
-/// Says in config.toml where the function is and who may call it, unless it says something already.
-fn configure(config: &Path, name: &str, callers: Callers) -> Outcome<bool> {
-    let text = fs::read_to_string(config).unwrap_or_default();
-    let parsed: toml::Table = toml::from_str(&text)
-        .map_err(|error| anyhow::anyhow!("{} cannot be read: {error}", config.display()))?;
+/// config.toml as it is to be: it says where the function is and who may call it. Nothing where it
+/// says something already.
+fn configured(config: &Path, name: &str, callers: Callers) -> Outcome<Option<String>> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        anyhow::anyhow!("{} cannot be read: {error}", config.display())
+    };
+    let text = match fs::read_to_string(config) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(unreadable(&plain(&error)).into()),
+    };
+    let parsed: toml::Table = toml::from_str(&text).map_err(|error| unreadable(&error))?;
     let known = parsed.get("functions").and_then(|all| all.get(name));
     if known.is_some() {
-        return Ok(false);
+        return Ok(None);
     }
     let gap = match text.is_empty() || text.ends_with('\n') {
         true => "",
@@ -79,14 +89,22 @@ fn configure(config: &Path, name: &str, callers: Callers) -> Outcome<bool> {
     };
     let verify_jwt = callers != Callers::None;
     let section = format!(
-        "{text}{gap}\n[functions.{name}]\nenabled = true\nverify_jwt = {verify_jwt}\n\
+        "[functions.{name}]\nenabled = true\nverify_jwt = {verify_jwt}\n\
          import_map = \"./functions/{name}/deno.json\"\n\
          entrypoint = \"./functions/{name}/index.ts\"\n\
          # Files that the function reads while it runs:\n\
          # static_files = [\"./functions/{name}/*.html\"]\n"
     );
-    write(config, section.trim_start())?;
-    Ok(true)
+    let whole = format!("{text}{gap}\n{section}").trim_start().to_owned();
+    // Where all functions stand in one line, nothing can be added below it.
+    match toml::from_str::<toml::Table>(&whole) {
+        Ok(_) => Ok(Some(whole)),
+        Err(_) => Err(Failure::usage(format!(
+            "{} has its functions in a form that nothing can be added to",
+            config.display()
+        ))
+        .next_step(format!("Add this yourself, and try again:\n{section}"))),
+    }
 }
 
 fn write(path: &Path, text: &str) -> Outcome {
@@ -119,11 +137,12 @@ mod tests {
         let config = folder.path().join("config.toml");
         fs::write(&config, "project_id = \"shop\"").expect("a file");
 
-        assert!(configure(&config, "hook", Callers::None).expect("written"));
-        assert!(!configure(&config, "hook", Callers::User).expect("known"));
-        assert!(configure(&config, "mine", Callers::User).expect("written"));
-
-        let text = fs::read_to_string(&config).expect("a file");
+        let hook = configured(&config, "hook", Callers::None).expect("understood");
+        fs::write(&config, hook.expect("a new text")).expect("a file");
+        let again = configured(&config, "hook", Callers::User).expect("understood");
+        assert_eq!(again, None, "it says so already");
+        let mine = configured(&config, "mine", Callers::User).expect("understood");
+        let text = mine.expect("a new text");
         assert!(
             text.starts_with("project_id = \"shop\"\n\n[functions.hook]\n"),
             "{text}"
@@ -134,5 +153,22 @@ mod tests {
         assert_eq!(functions["mine"]["verify_jwt"].as_bool(), Some(true));
         let entrypoint = functions["mine"]["entrypoint"].as_str();
         assert_eq!(entrypoint, Some("./functions/mine/index.ts"));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = folder.path().join("config.toml");
+        for bytes in [
+            &b"# caf\xe9\n"[..],
+            b"not = [toml",
+            b"functions = { a = { enabled = true } }\n",
+        ] {
+            fs::write(&config, bytes).expect("a file");
+            configured(&config, "hook", Callers::None).expect_err("refused");
+        }
+        fs::remove_file(&config).expect("removed");
+        let new = configured(&config, "hook", Callers::None).expect("understood");
+        assert!(new.is_some_and(|text| text.starts_with("[functions.hook]")));
     }
 }
