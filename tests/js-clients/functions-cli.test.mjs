@@ -286,37 +286,6 @@ test("an edit of config.toml changes a function that is served", async () => {
   await rm(join(plinth.folder, "supabase/functions/greets"), { recursive: true });
 });
 
-test("what the official CLI writes for a new function runs as it is", async () => {
-  for (const auth of ["apikey", "user", "none"]) {
-    await succeeds(plinth.supabase("functions", "new", `new-${auth}`, "--auth", auth, "--yes"));
-  }
-  const { publishable } = plinth.keys;
-  const send = (path, body, headers) =>
-    fetch(`${plinth.apiUrl}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-  const json = { "content-type": "application/json" };
-  const account = { email: "ann@example.com", password: "correct horse battery" };
-  const signedUp = await send("/auth/v1/signup", account, { ...json, apikey: publishable });
-  const { access_token: user } = await signedUp.json();
-  const bearer = { authorization: `Bearer ${user}` };
-  const greets = async (auth, headers, expected) => {
-    const late = Date.now() + 60_000;
-    for (;;) {
-      const response = await send(`/functions/v1/new-${auth}`, { name: "Ann" }, headers);
-      const text = await response.text();
-      if (`${response.status} ${text}`.includes(expected)) return;
-      // Until it is seen in the folder.
-      assert.ok(response.status === 404 && Date.now() < late, `${auth}: ${response.status} ${text}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  };
-
-  await greets("none", json, '200 {"message":"Hello Ann!"}');
-  await greets("apikey", { ...json, apikey: publishable }, '200 {"message":"Hello Ann!"}');
-  await greets("apikey", json, "401 ");
-  await greets("user", { ...json, ...bearer, apikey: publishable }, '200 {"message":"Hello ann@example.com!"}');
-  await greets("user", { ...json, apikey: publishable }, "401 ");
-});
-
 test("a form with metadata first and bare names is deployed, as the MCP server sends it", async () => {
   const form = new FormData();
   const metadata = { name: "bare", entrypoint_path: "index.ts" };

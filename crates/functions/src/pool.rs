@@ -178,16 +178,17 @@ impl Pool {
             let least = state
                 .workers
                 .iter()
-                .min_by_key(|worker| worker.in_flight())
+                .min_by_key(|worker| (worker.is_lagging(), worker.in_flight()))
                 .cloned();
             let Some(worker) = least else {
                 break;
             };
-            let is_crowded = worker.in_flight() >= comfortable;
+            let is_full = worker.in_flight() >= comfortable;
+            let is_crowded = is_full || worker.is_lagging();
             if is_crowded && state.starting == 0 && state.setbacks.pause_left(now).is_none() {
                 self.start(&mut state, starter);
             }
-            if is_crowded && is_exclusive {
+            if is_full && is_exclusive {
                 break;
             }
             // It may have closed just now; then the next one is asked.

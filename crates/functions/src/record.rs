@@ -108,6 +108,7 @@ impl Journal {
         }
         let mut record = self
             .record("Log", level, &text, execution_id)
+            .field("msg", text.as_str())
             .field("level", name);
         if let Some(request_id) = request_id {
             record = record.request_id(request_id);

@@ -193,7 +193,11 @@ impl Passage<'_> {
         let public_url = public_url(&self.inner.config, &self.origin, addressed);
         let (mut parts, body) = request.into_parts();
         parts.uri = with_path(&self.uri, path);
-        self.origin.rewrite(&mut parts.headers);
+        self.origin.rewrite(
+            &mut parts.headers,
+            self.inner.config.public_url.as_ref(),
+            addressed == Addressed::Host,
+        );
         if let Some(value) = request_id::header_value(&self.id) {
             parts.headers.insert(request_id::HEADER, value);
         }

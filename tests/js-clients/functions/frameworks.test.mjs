@@ -18,7 +18,7 @@ const listener = app.listen(3000, () => console.log("listening on port " + liste
 
 const fastify = `
 import Fastify from "npm:fastify@5.6.1";
-const app = Fastify();
+const app = Fastify({ logger: true });
 app.get("/fastify/:id", async (req) => ({ id: (req.params as { id: string }).id }));
 app.post("/fastify", async (req, reply) => reply.code(201).send(req.body));
 app.listen({ port: 3000 });
@@ -80,6 +80,22 @@ import { v4 } from "uuid";
 Deno.serve(() => new Response(String(v4().length)));
 `;
 
+const pinned = `
+import ms from "npm:ms@2";
+import { createClient } from "supabase";
+// The first versions that are pinned knew no weeks.
+Deno.serve(() => Response.json([ms("1w") ?? null, typeof createClient]));
+`;
+const lock = {
+  version: "5",
+  specifiers: { "npm:ms@2": "2.0.0" },
+  npm: {
+    "ms@2.0.0": {
+      integrity: "sha512-Tpp60P6IUJDTuOq/5Z8cdskzJujfwqfOTkrwIwj7IRISpnkJnT6SyJ4PCPnGMoFjC9ddhal5KVIYtAt97ix05A==",
+    },
+  },
+};
+
 const outward = `
 Deno.serve(async () => {
   const socket = new WebSocket(Deno.env.get("SUPABASE_URL")!.replace("http", "ws") + "/functions/v1/sockets/inner");
@@ -108,6 +124,12 @@ before(async () => {
       database,
       packaged,
       "packaged/package.json": '{ "dependencies": { "uuid": "11.1.0" } }',
+      pinned,
+      "pinned/deno.json": '{ "imports": { "supabase": "jsr:@supabase/supabase-js@2" } }',
+      "pinned/deno.lock": JSON.stringify(lock),
+      misfit: pinned,
+      "misfit/deno.json": '{ "imports": { "supabase": "jsr:@supabase/supabase-js@^2" } }',
+      "misfit/deno.lock": JSON.stringify({ version: "5", npm: { "ms@2.1.3": { integrity: "sha512-wrong" } }, specifiers: { "npm:ms@2": "2.1.3" } }),
       upload: "Deno.serve(async (req) => new Response(String((await req.arrayBuffer()).byteLength)));",
     },
     { "plinth.functions.max_body": "1MiB", "functions.sockets.verify_jwt": false },
@@ -185,6 +207,12 @@ for (const name of ["oak", "fastify"]) {
     assert.equal(posted.response.status, 201);
   });
 }
+
+test("versions that were pinned are used, unless they do not fit", async () => {
+  assert.deepEqual(await (await call("pinned")).json(), [null, "function"]);
+  const misfit = await call("misfit");
+  assert.deepEqual(await misfit.json(), [604_800_000, "function"]);
+});
 
 test("oak knows the address that it was called by", async () => {
   assert.equal((await (await call("oak/7")).json()).url, `${plinth.apiUrl}/oak/7`);

@@ -86,6 +86,26 @@ impl Code {
         Some(hasher.finish())
     }
 
+    /// The versions that were pinned for it, where they stand beside its module.
+    pub(crate) fn own_lock(&self) -> PathBuf {
+        self.entrypoint.with_file_name("deno.lock")
+    }
+
+    pub(crate) fn has_lock(&self) -> bool {
+        self.own_lock().is_file()
+    }
+
+    /// Begins with the versions that were pinned, or with none.
+    pub(crate) fn take_lock_over(&self) -> io::Result<()> {
+        match fs::copy(self.own_lock(), self.coming_lock_file()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                _ = fs::remove_file(self.coming_lock_file());
+                Ok(())
+            }
+            copied => copied.map(drop),
+        }
+    }
+
     /// Puts the file that names other registries to where the runtime looks for it in any case.
     pub(crate) fn take_npmrc_over(&self) -> io::Result<()> {
         let (beside, ours) = (

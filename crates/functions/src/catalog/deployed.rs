@@ -72,6 +72,7 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         numbers: Numbers::of(project, &deployed.slug),
         printed: Arc::default(),
         needs_own_process: false.into(),
+        is_missing: false,
         origin: Origin::Deployed(Arc::new(deployed)),
     }
 }

@@ -236,7 +236,8 @@ impl Found {
         let functions = folder.functions_folder();
         let usual = || functions.join(slug).join("index.ts");
         let entrypoint = named("entrypoint").unwrap_or_else(usual);
-        if !entrypoint.is_file() {
+        let is_configured = settings.entries("functions").contains(&slug);
+        if !entrypoint.is_file() && !is_configured {
             return None;
         }
         let inside = entrypoint.strip_prefix(&functions).ok();
@@ -286,6 +287,7 @@ impl Found {
         let account = Account::of(place.project.reference());
         let account =
             account.filter(|_| Account::can_reach(&root) && Account::can_reach(&self.entrypoint));
+        let is_missing = !self.entrypoint.is_file();
         let static_files = fitting(&slug, self.static_files, account);
         Function {
             code: Code {
@@ -308,6 +310,7 @@ impl Found {
             numbers: Numbers::of(place.project.reference(), &slug),
             printed: Arc::default(),
             needs_own_process: false.into(),
+            is_missing,
             slug,
         }
     }

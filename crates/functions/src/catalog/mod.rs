@@ -32,6 +32,8 @@ pub(crate) struct Function {
     pub(crate) printed: Arc<Printed>,
     /// Whether it did not come up in a process that was started before anybody knew of it.
     pub(crate) needs_own_process: AtomicBool,
+    /// Whether the settings name it, and there is no module.
+    pub(crate) is_missing: bool,
 }
 
 /// Where a function comes from.

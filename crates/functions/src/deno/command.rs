@@ -13,17 +13,20 @@ use crate::{catalog::Code, network::Network};
 
 /// Variables of the runtime itself, which no function sees; some of them it sets for itself.
 /// `DENO_SERVE_ADDRESS` goes when the function serves.
-pub(crate) const HIDDEN_VARIABLES: [&str; 10] = [
+pub(crate) const HIDDEN_VARIABLES: [&str; 13] = [
     "DENO_DIR",
     "DENO_AUTO_SERVE",
     "DENO_NO_UPDATE_CHECK",
     "DENO_NO_PACKAGE_JSON",
     "DENO_NODE_SHIM_ACTIVE",
-    "HOME",
+    "DENO_TLS_CA_STORE",
     "JSR_URL",
     "NO_COLOR",
     "NPM_CONFIG_REGISTRY",
     "PATH",
+    "DENO_CERT",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
 ];
 
 /// What programs may ask about the machine.
@@ -33,15 +36,19 @@ const SYSTEM: &str = "cpus,osRelease,osUptime,systemMemoryInfo,uid,gid,homedir";
 const REGISTRIES: [&str; 2] = ["NPM_CONFIG_REGISTRY", "JSR_URL"];
 
 /// Variables that lead to the registries of packages.
-const WAYS_OUT: [&str; 10] = [
+const WAYS_OUT: [&str; 6] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
     "http_proxy",
     "https_proxy",
     "no_proxy",
-    "DENO_CERT",
+];
+
+/// Whose certificates are believed, beyond those that the system believes.
+const TRUST: [&str; 4] = [
     "DENO_TLS_CA_STORE",
+    "DENO_CERT",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
 ];
@@ -129,10 +136,7 @@ fn with_network(args: &[&str], program: &Path, code: &Code, denied: &[Network]) 
         // Else an import could read what the function itself must not.
         .args(networks("--deny-import=", denied));
     resolution(&mut command, code, &code.coming_lock_file());
-    command
-        .arg(&code.entrypoint)
-        // Whoever has a registry of their own has told the system whom to trust.
-        .env("DENO_TLS_CA_STORE", "mozilla,system");
+    command.arg(&code.entrypoint);
     pass_on(&mut command, &WAYS_OUT);
     command
         .stdin(Stdio::null())
@@ -154,6 +158,9 @@ fn base(program: &Path, code: &Code) -> Command {
         // Ctrl-C in a terminal goes to a whole group; we decide when workers go.
         .process_group(0);
     pass_on(&mut command, &REGISTRIES);
+    // Whoever has servers of their own has told the system whom to trust.
+    command.env("DENO_TLS_CA_STORE", "mozilla,system");
+    pass_on(&mut command, &TRUST);
     if let Some(Account(number)) = code.account {
         // The standard library drops the supplementary groups together with root.
         command.gid(number).uid(number);

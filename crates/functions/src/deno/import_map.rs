@@ -4,6 +4,7 @@
 //! modules that have no content at run time, or that the npm registry has as well.
 
 use std::{
+    borrow::Cow,
     fs, io,
     path::{Component, Path, PathBuf},
 };
@@ -175,6 +176,19 @@ fn stays_within(path: &Path, root: &Path) -> bool {
     })
 }
 
+/// The same package, in any version, where the registry of packages has it. Maps are not applied to what
+/// they lead to.
+fn from_npm(target: &str) -> Cow<'_, str> {
+    let rest = target.strip_prefix("jsr:").unwrap_or_default();
+    let rest = rest.trim_start_matches('/');
+    match rest.strip_prefix("@supabase/supabase-js") {
+        Some(version) if version.is_empty() || version.starts_with(['@', '/']) => {
+            format!("npm:{rest}").into()
+        }
+        _ => target.into(),
+    }
+}
+
 /// Names and targets as they are where the map stands.
 fn absolute(members: &Names, path: &Path) -> Result<(Names, Names), String> {
     let base = Url::from_file_path(path)
@@ -193,7 +207,7 @@ fn absolute(members: &Names, path: &Path) -> Result<(Names, Names), String> {
         members
             .map(|(name, target)| {
                 let target = match target {
-                    Value::String(target) => join(target).into(),
+                    Value::String(target) => join(&from_npm(target)).into(),
                     other => other.clone(),
                 };
                 (join(name), target)
@@ -264,6 +278,22 @@ mod tests {
             map["scopes"][scope.as_str()]["a"],
             root.join("hello/a.ts").unwrap().as_str()
         );
+    }
+
+    #[test]
+    fn a_map_that_leads_to_another_registry_leads_to_npm() {
+        for (target, expected) in [
+            ("jsr:@supabase/supabase-js@2", "npm:@supabase/supabase-js@2"),
+            ("jsr:@supabase/supabase-js", "npm:@supabase/supabase-js"),
+            (
+                "jsr:@supabase/supabase-js-extra@1",
+                "jsr:@supabase/supabase-js-extra@1",
+            ),
+            ("jsr:@std/path@1", "jsr:@std/path@1"),
+            ("./local.ts", "./local.ts"),
+        ] {
+            assert_eq!(from_npm(target), expected);
+        }
     }
 
     #[test]

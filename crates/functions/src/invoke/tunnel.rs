@@ -10,9 +10,13 @@ use hyper_util::rt::TokioIo;
 use super::invocation::Invocation;
 use crate::{service::FunctionsService, worker::Seat};
 
-/// The client's connection, if it asks for another protocol.
+/// The client's connection, if it is to become a websocket. Offers of other protocols, such as `h2c`,
+/// are for us alone.
 pub(super) fn client_side(request: &mut Request) -> Option<OnUpgrade> {
-    request.headers().get(UPGRADE)?;
+    let protocol = request.headers().get(UPGRADE)?;
+    if !protocol.as_bytes().eq_ignore_ascii_case(b"websocket") {
+        return None;
+    }
     request.extensions_mut().remove::<OnUpgrade>()
 }
 

@@ -70,6 +70,11 @@ impl FunctionsService {
             return Ok(());
         }
         let code = &function.code;
+        if function.is_missing {
+            let path = code.entrypoint.display().to_string();
+            let told = format!("{} is not there", code.shorten(&path));
+            return Err(BadSource(told).into());
+        }
         // Another version may be made ready in the same folder.
         let turn = self.turn_at(&code.place);
         let _turn = turn.lock().await;

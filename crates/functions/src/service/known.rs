@@ -53,17 +53,20 @@ impl FunctionsService {
         project: &Project,
         slug: &str,
     ) -> Result<Option<Arc<Function>>, FunctionError> {
+        let mut of_folder = None;
         if let Some(folder) = self.folder_of(project) {
             let home = self.project_home(project.reference());
             let place = Place {
                 home: &home,
                 project,
             };
-            if let Some(function) = folder.current(&place).get(slug) {
-                return Ok(Some(function.clone()));
+            of_folder = folder.current(&place).get(slug).cloned();
+            if of_folder.as_ref().is_some_and(|found| !found.is_missing) {
+                return Ok(of_folder);
             }
         }
-        Ok(self.deployed(project).await?.0.get(slug).cloned())
+        let deployed = self.deployed(project).await?.0.get(slug).cloned();
+        Ok(deployed.or(of_folder))
     }
 
     /// All functions of the project, as far as anybody has asked for them.

@@ -13,7 +13,10 @@ const assigned = (() => {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
   const exit = Deno.exit.bind(Deno);
+  const memoryUsage = Deno.memoryUsage.bind(Deno);
   const now = () => performance.now();
+  // A function may put its own in its place.
+  const NativeResponse = Response;
 
   // -- What we are told ---------------------------------------------------------------------------
 
@@ -313,12 +316,12 @@ const assigned = (() => {
     const fail = async (error) => {
       if (onError) return await onError(error);
       record("error", describe(error));
-      return new Response("Internal Server Error", { status: 500 });
+      return new NativeResponse("Internal Server Error", { status: 500 });
     };
     const settle = async (response) => {
       try {
         const settled = await response;
-        if (settled instanceof Response) return settled;
+        if (settled instanceof NativeResponse) return settled;
         throw new TypeError("The handler must return a Response, or a promise of one");
       } catch (error) {
         return fail(error);
@@ -331,7 +334,7 @@ const assigned = (() => {
       } catch (error) {
         return fail(error);
       }
-      return response instanceof Response ? response : settle(response);
+      return response instanceof NativeResponse ? response : settle(response);
     };
     if (!calls) return answer;
     return (request, info) => calls.run(new Call(request), answer, request, info);
@@ -396,6 +399,37 @@ const assigned = (() => {
     node.kill = (pid, signal) => pid === Deno.pid ? staysAlive() || true : nodeKill.call(node, pid, signal);
   }
 
+  // Programs ask for these in passing; what the machine is called and reaches is not theirs to know.
+  Deno.hostname = () => "localhost";
+  Deno.loadavg = () => [0, 0, 0];
+  Deno.networkInterfaces = () => [{
+    name: "lo", family: "IPv4", address: "127.0.0.1", netmask: "255.0.0.0", scopeid: null,
+    cidr: "127.0.0.1/8", mac: "00:00:00:00:00:00",
+  }];
+
+  // `os.homedir()` reads the variable, and programs make paths of what it says; nobody else is to see it.
+  const inventHome = () => {
+    const { env } = Deno;
+    const { delete: remove, get, has, set, toObject } = env;
+    set.call(env, "HOME", "/home/deno");
+    let isInvented = true;
+    const isHidden = (name) => isInvented && name === "HOME";
+    const given = (change) => (...details) => {
+      if (details[0] === "HOME") isInvented = false;
+      return change.apply(env, details);
+    };
+    Object.assign(env, {
+      get: (name) => isHidden(name) ? undefined : get.call(env, name),
+      has: (name) => !isHidden(name) && has.call(env, name),
+      toObject: () => {
+        const { HOME, ...others } = toObject.call(env);
+        return isInvented ? others : { ...others, HOME };
+      },
+      set: given(set),
+      delete: given(remove),
+    });
+  };
+
   // -- Orders -------------------------------------------------------------------------------------
 
   const announce = (name, detail) => {
@@ -411,21 +445,23 @@ const assigned = (() => {
     await Promise.race([server?.shutdown(), pause(200)]);
     do await pause(20); while (pending.size > 0);
     announce("unload");
+    pong(0);
     exit(0);
   };
+  const pong = (number) => {
+    const [oldest] = pending.values();
+    const memory = memoryUsage();
+    send({
+      pong: number,
+      pending: pending.size,
+      oldest: oldest === undefined ? 0 : Math.round(now() - oldest),
+      newest: Math.round(now() - lastGiven),
+      heap: memory.heapUsed,
+      external: memory.external,
+    });
+  };
   const obey = (order) => {
-    if (order.ping !== undefined) {
-      const [oldest] = pending.values();
-      const memory = Deno.memoryUsage();
-      send({
-        pong: order.ping,
-        pending: pending.size,
-        oldest: oldest === undefined ? 0 : Math.round(now() - oldest),
-        newest: Math.round(now() - lastGiven),
-        heap: memory.heapUsed,
-        external: memory.external,
-      });
-    }
+    if (order.ping !== undefined) pong(order.ping);
     if (order.retire) {
       announce("beforeunload", { reason: order.retire });
       announce("drain", { reason: order.retire });
@@ -479,6 +515,7 @@ const assigned = (() => {
 
   told = JSON.parse(readLineSync());
   for (const name of [...told.hidden, overSocketOnly]) Deno.env.delete(name);
+  inventHome();
   for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
 
   // A process that was started for this function runs it by itself. Any other looks from now on as if

@@ -170,6 +170,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         answers: Mutex::default(),
         admitted: AtomicU64::new(0),
         is_open: AtomicBool::new(true),
+        is_lagging: AtomicBool::new(false),
         is_resident: AtomicBool::new(false),
         last_used: AtomicU64::new(clock::millis()),
         lines: Mutex::new(vec![line]),

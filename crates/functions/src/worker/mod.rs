@@ -49,6 +49,7 @@ pub(crate) struct Worker {
     /// How many requests there have been.
     admitted: AtomicU64,
     is_open: AtomicBool,
+    is_lagging: AtomicBool,
     /// Whether it stays although nobody needs it.
     is_resident: AtomicBool,
     last_used: AtomicU64,
@@ -180,6 +181,11 @@ impl Worker {
     /// It stays although nobody needs it.
     pub(crate) fn settle_down(&self) {
         self.is_resident.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is too busy to answer questions in time.
+    pub(crate) fn is_lagging(&self) -> bool {
+        self.is_lagging.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_resident(&self) -> bool {

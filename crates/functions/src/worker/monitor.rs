@@ -36,6 +36,8 @@ const IDLE: Duration = Duration::from_secs(1);
 const PING: Duration = Duration::from_millis(500);
 /// Who has not answered for so long gets no more requests, whatever it is busy with.
 const DEAF: Duration = Duration::from_secs(10);
+/// Beyond this, others are better served elsewhere.
+const LAG: Duration = Duration::from_millis(200);
 /// An order that cannot be written is not waited for: the worker may never read again.
 const ORDER_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -67,8 +69,8 @@ struct Watched {
     stay: Option<StayOpen>,
     /// Held while it stays although nobody needs it.
     home: Option<StayOpen>,
-    /// The question that waits for its answer: when it was asked, and the processor's time then.
-    asked: Option<(Instant, Duration)>,
+    /// The question that waits for its answer.
+    asked: Option<Asked>,
     last_asked: Instant,
     questions: u64,
     /// The request from which everything that goes on comes: how many there had been with it, and
@@ -76,6 +78,15 @@ struct Watched {
     alone: Option<(u64, Duration)>,
     retiring: Option<Retiring>,
     killed_for: Option<Reason>,
+}
+
+/// A question, and how things were when it was asked.
+#[derive(Clone, Copy)]
+struct Asked {
+    at: Instant,
+    cpu: Duration,
+    open: usize,
+    admitted: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -191,13 +202,20 @@ impl Monitor {
         if used >= most / 10 * 9 && watched.retiring.is_none() {
             return self.retire(Reason::Memory, None, watched).await;
         }
-        if let Some((asked, cpu_then)) = watched.asked {
-            let burnt = watched.usage.cpu.saturating_sub(cpu_then);
-            let is_silent = now - asked >= Duration::from_secs(1);
-            if is_silent && burnt >= self.limits.cpu {
+        let silence = watched.asked.map(|asked| now - asked.at);
+        let is_lagging = silence.is_some_and(|silence| silence >= LAG);
+        self.worker.is_lagging.store(is_lagging, Ordering::Relaxed);
+        if let (Some(asked), Some(silence)) = (watched.asked, silence) {
+            let burnt = watched.usage.cpu.saturating_sub(asked.cpu);
+            let is_silent = silence >= Duration::from_secs(1);
+            // Whoever has not answered may have worked for all that were open meanwhile.
+            let admitted = self.worker.admitted.load(Ordering::SeqCst) - asked.admitted;
+            let open = asked.open.max(1) + usize::try_from(admitted).unwrap_or(usize::MAX);
+            let budget = self.limits.cpu * u32::try_from(open).unwrap_or(u32::MAX);
+            if is_silent && burnt >= budget {
                 return self.kill(Reason::Cpu, watched);
             }
-            if now - asked >= DEAF && watched.retiring.is_none() {
+            if silence >= DEAF && watched.retiring.is_none() {
                 return self.retire(Reason::WallClock, None, watched).await;
             }
             if is_silent && burnt >= self.limits.cpu / 2 {
@@ -215,7 +233,12 @@ impl Monitor {
         let is_busy = self.worker.in_flight() > 0 || watched.report.pending > 0;
         if is_busy && watched.asked.is_none() && now - watched.last_asked >= PING {
             watched.questions += 1;
-            watched.asked = Some((now, watched.usage.cpu));
+            watched.asked = Some(Asked {
+                at: now,
+                cpu: watched.usage.cpu,
+                open: self.worker.in_flight() + watched.report.pending,
+                admitted: self.worker.admitted.load(Ordering::SeqCst),
+            });
             watched.last_asked = now;
             let number = watched.questions;
             self.order(&json!({ "ping": number })).await;
@@ -317,7 +340,7 @@ impl Monitor {
         _ = self.child.start_kill();
     }
 
-    async fn bury(self, status: Option<ExitStatus>, watched: Watched) {
+    async fn bury(self, status: Option<ExitStatus>, mut watched: Watched) {
         let Self {
             worker,
             journal,
@@ -325,6 +348,7 @@ impl Monitor {
             ended,
             folder,
             limits,
+            mut reports,
             ..
         } = self;
         worker.is_open.store(false, Ordering::SeqCst);
@@ -332,6 +356,11 @@ impl Monitor {
         drop(folder);
         // What it said last is still on its way.
         tokio::time::sleep(Duration::from_millis(10)).await;
+        while let Ok(report) = reports.try_recv() {
+            if report.pong.is_some() {
+                watched.report = report;
+            }
+        }
         let words = words.text();
         let ending = ending(status, &watched);
         let cpu = u64::try_from(watched.usage.cpu.as_millis()).unwrap_or(u64::MAX);

@@ -255,3 +255,34 @@ async fn static_files_outside_of_the_functions_folder_can_be_read() {
     becomes(&functions, "hello/page.html", "a page").await;
     assert_eq!(functions.fetch("hello/secret.txt").await.1, "NotCapable");
 }
+
+#[tokio::test]
+async fn a_function_that_the_settings_name_and_the_folder_lacks_says_so() {
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", "Deno.serve(() => new Response('fine'));")],
+        &[(
+            "config.toml",
+            "[functions.gone]\nverify_jwt = false\n[functions.moved]\nentrypoint = \"./functions/hello/main.ts\"",
+        )],
+    )
+    .await;
+
+    for (slug, path) in [
+        ("gone", "supabase/functions/gone/index.ts"),
+        ("moved", "supabase/functions/hello/main.ts"),
+    ] {
+        let (status, body) = functions.failure(slug).await;
+        assert_eq!((status, &body["code"]), (503, &"BOOT_ERROR".into()));
+        let message = body["message"].to_string();
+        assert!(
+            message.contains(&format!("{path} is not there")),
+            "{message}"
+        );
+    }
+    assert_eq!(functions.failure("none").await.0, 404);
+    assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
+
+    functions.watch();
+    functions.write("gone/index.ts", "Deno.serve(() => new Response('here'));");
+    becomes(&functions, "gone", "here").await;
+}

@@ -182,3 +182,23 @@ async fn all_workers_of_a_function_share_what_it_may_print() {
         .filter(|record| record.message.starts_with("line "));
     assert_eq!(lines.count(), 100);
 }
+
+#[tokio::test]
+async fn many_requests_at_once_have_the_time_of_each() {
+    let functions = TestFunctions::with(
+        &[(
+            "hello/index.ts",
+            "Deno.serve(() => { const end = performance.now() + 300; while (performance.now() < end); return new Response('fine'); });",
+        )],
+        &[("plinth.functions.cpu", "1s"), ("plinth.functions.max_workers", "1")],
+    )
+    .await;
+    functions.fetch("hello").await;
+
+    let calls = (0..10).map(|_| functions.fetch("hello"));
+    let answers = futures_util::future::join_all(calls).await;
+
+    for answer in answers {
+        assert_eq!(answer, (200, "fine".to_owned()));
+    }
+}

@@ -11,6 +11,7 @@ async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
     let code = format!(
         r#"
         import net from 'node:net';
+        import os from 'node:os';
         import fs from 'node:fs';
         const late = () => new Promise((_, fail) => setTimeout(() => fail(new Error('late')), 500));
         const soon = (work: Promise<unknown>) => Promise.race([work, late()]);
@@ -57,7 +58,7 @@ async fn files_processes_and_other_sockets_are_out_of_reach() {
             nodeSocket: () => new Promise((done, fail) => net.connect('{socket}', () => done(1)).on('error', fail)),
             run: () => new Deno.Command('/usr/bin/id').output(),
             ffi: () => Deno.dlopen('libc.so.6', {{}}),
-            hostname: () => Deno.hostname(),
+            user: () => os.userInfo(),
             write: () => Deno.writeTextFile(new URL('./x', import.meta.url), ''),
             killParent: () => Deno.kill(Deno.ppid, 'SIGTERM'),
             temporary: async () => {{ const file = await Deno.makeTempFile(); await Deno.writeTextFile(file, 'x'); }},

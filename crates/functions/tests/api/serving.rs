@@ -297,6 +297,7 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
         "DENO_DIR",
         "DENO_SERVE_ADDRESS",
         "DENO_AUTO_SERVE",
+        "DENO_TLS_CA_STORE",
         "JSR_URL",
         "NPM_CONFIG_REGISTRY",
     ] {
@@ -486,4 +487,68 @@ async fn what_is_printed_finds_its_request_on_every_way() {
         .await;
     let outside = records.iter().find(|record| record.message == "outside");
     assert_eq!(outside.unwrap().request_id, None);
+}
+
+#[tokio::test]
+async fn what_programs_ask_about_the_machine_is_answered() {
+    let functions = TestFunctions::of(
+        "import { homedir, hostname, loadavg, networkInterfaces, tmpdir } from 'node:os';
+         import os from 'node:os';
+         Deno.serve(() => Response.json([
+           hostname(), os.hostname(), Deno.hostname(), homedir(), os.homedir(), loadavg(),
+           Object.keys(networkInterfaces()), typeof tmpdir(),
+         ]));",
+    )
+    .await;
+
+    let (status, text) = functions.fetch("hello").await;
+
+    assert_eq!(status, 200, "{text}");
+    let expected = json!([
+        "localhost",
+        "localhost",
+        "localhost",
+        "/home/deno",
+        "/home/deno",
+        [0, 0, 0],
+        ["lo"],
+        "string"
+    ]);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+        expected
+    );
+}
+
+#[tokio::test]
+async fn a_function_may_have_a_response_of_its_own() {
+    let functions = TestFunctions::of(
+        "const Native = Response;
+         globalThis.Response = class Mine extends Native {} as typeof Response;
+         Deno.serve((req) => req.url.endsWith('/mine') ? new Response('mine') : new Native('native'));",
+    )
+    .await;
+
+    assert_eq!(functions.fetch("hello").await, (200, "native".to_owned()));
+    assert_eq!(
+        functions.fetch("hello/mine").await,
+        (200, "mine".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn another_protocol_than_websockets_is_not_offered_to_a_function() {
+    let functions = TestFunctions::of(
+        "Deno.serve(async (req) => new Response([req.headers.get('upgrade'), await req.text()].join(' ')));",
+    )
+    .await;
+
+    let request = functions.post("hello").body("abc");
+    let request = request
+        .header("connection", "Upgrade, HTTP2-Settings")
+        .header("upgrade", "h2c")
+        .header("http2-settings", "AAMAAABkAAQCAAAAAAIAAAAA");
+    let answer = read(request.send().await.unwrap()).await;
+
+    assert_eq!(answer, (200, " abc".to_owned()));
 }
