@@ -117,14 +117,16 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place at a worker; one is started where there is none.
+    /// A place at a worker; one is started where there is none. Whoever may be waited for by all who
+    /// are there (`is_nested`) waits for none of them: another one is started beyond the usual number.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         starter: &Starter,
         wanted: &Generation,
+        is_nested: bool,
     ) -> Result<Seat, FunctionError> {
         // Nearly everybody finds a place at once, and need not listen for changes.
-        if let Admission::Seated(seat) = self.try_admit(starter, Some(wanted), None) {
+        if let Admission::Seated(seat) = self.try_admit(starter, Some(wanted), None, is_nested) {
             return Ok(seat);
         }
         let mut awaited = None;
@@ -133,7 +135,7 @@ impl Pool {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             // Something newer may have come while it waited.
-            match self.try_admit(starter, None, awaited) {
+            match self.try_admit(starter, None, awaited, is_nested) {
                 Admission::Seated(seat) => return Ok(seat),
                 Admission::Failed(error) => return Err(error),
                 Admission::Wait(Some(start)) if awaited.is_none_or(|first| first == start) => {
@@ -164,6 +166,7 @@ impl Pool {
         starter: &Starter,
         wanted: Option<&Generation>,
         awaited: Option<u64>,
+        is_nested: bool,
     ) -> Admission {
         let mut state = self.state();
         let now = Instant::now();
@@ -172,6 +175,8 @@ impl Pool {
             self.follow(&mut state, starter, wanted);
         }
         let is_exclusive = state.generation.config.policy != Policy::PerWorker;
+        // Others share a worker with whoever calls.
+        let is_nested = is_nested && is_exclusive;
         let comfortable = if is_exclusive { 1 } else { COMFORTABLE };
         loop {
             state.workers.retain(|worker| worker.is_open());
@@ -186,7 +191,7 @@ impl Pool {
             let is_full = worker.in_flight() >= comfortable;
             let is_crowded = is_full || worker.is_lagging();
             if is_crowded && state.starting == 0 && state.setbacks.pause_left(now).is_none() {
-                self.start(&mut state, starter);
+                self.start(&mut state, starter, is_nested);
             }
             if is_full && is_exclusive {
                 break;
@@ -221,7 +226,7 @@ impl Pool {
             };
             return Admission::Failed(FunctionError::BackingOff { told, retry_after });
         }
-        match self.start(&mut state, starter) {
+        match self.start(&mut state, starter, is_nested) {
             true => Admission::Wait(Some(state.starts)),
             false => Admission::Wait(None),
         }
@@ -301,8 +306,9 @@ impl Pool {
     }
 
     /// Starts another worker beside, if there may be one.
-    fn start(self: &Arc<Self>, state: &mut State, starter: &Starter) -> bool {
-        if state.workers.len() + state.starting >= state.generation.config.max_workers {
+    fn start(self: &Arc<Self>, state: &mut State, starter: &Starter, is_nested: bool) -> bool {
+        let count = state.workers.len() + state.starting;
+        if count >= state.generation.config.max_workers && !is_nested {
             return false;
         }
         state.starting += 1;

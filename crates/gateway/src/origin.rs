@@ -12,7 +12,6 @@ use http::{
 };
 
 use plinth_project::ClientAddress;
-use url::Url;
 
 use crate::{
     GatewayConfig,
@@ -89,47 +88,27 @@ impl Origin {
 
     /// Makes the forwarding headers say what we know, so that whatever reads them further on (a
     /// function, SQL that reads `request.headers`) cannot be deceived by a client.
-    ///
-    /// Where a public URL is configured, that is where the client came to, unless a trusted proxy
-    /// says otherwise; `has_own_host` is for projects whose host is their own.
-    pub(crate) fn rewrite(
-        &self,
-        headers: &mut HeaderMap,
-        public: Option<&Url>,
-        has_own_host: bool,
-    ) {
+    pub(crate) fn rewrite(&self, headers: &mut HeaderMap) {
         for name in [FORWARDED, PREFIX, REAL_IP] {
             headers.remove(name);
         }
-        let public = public.filter(|_| !self.is_trusted);
-        let (scheme, authority) = match public {
-            Some(public) => {
-                let scheme = if public.scheme() == "https" {
-                    "https"
-                } else {
-                    "http"
-                };
-                let host = public.host_str().filter(|_| !has_own_host);
-                let port = public.port().map(|port| format!(":{port}"));
-                let host = host.unwrap_or(&self.host);
-                (scheme, format!("{host}{}", port.unwrap_or_default()))
-            }
-            None => (self.scheme, self.authority.clone()),
-        };
-        let (_, port) = authority.rsplit_once(':').unwrap_or_default();
+        let (_, port) = self.authority.rsplit_once(':').unwrap_or_default();
         let port = match port.parse::<u16>() {
             Ok(port) => port,
-            Err(_) if scheme == "https" => 443,
+            Err(_) if self.scheme == "https" => 443,
             Err(_) => 80,
         };
-        let texts = [(FOR, self.client.ip.to_string()), (HOST_NAME, authority)];
+        let texts = [
+            (FOR, self.client.ip.to_string()),
+            (HOST_NAME, self.authority.clone()),
+        ];
         for (name, text) in texts {
             match HeaderValue::try_from(text) {
                 Ok(value) => drop(headers.insert(name, value)),
                 Err(_) => drop(headers.remove(name)),
             }
         }
-        headers.insert(PROTO, HeaderValue::from_static(scheme));
+        headers.insert(PROTO, HeaderValue::from_static(self.scheme));
         headers.insert(PORT, HeaderValue::from(port));
     }
 }
@@ -278,27 +257,6 @@ mod tests {
     }
 
     #[test]
-    fn the_configured_address_is_where_clients_came_to() {
-        let public = Url::parse("https://api.example.com:8443/base").expect("a URL");
-        let told = |peer: &str, has_own_host: bool| {
-            let mut headers = HeaderMap::new();
-            let origin = origin(
-                peer,
-                &[("host", "a.example"), ("x-forwarded-proto", "http")],
-            );
-            origin.rewrite(&mut headers, Some(&public), has_own_host);
-            let text = |name: HeaderName| headers[name].to_str().expect("a text").to_owned();
-            [text(PROTO), text(HOST_NAME), text(PORT)].join(" ")
-        };
-        assert_eq!(
-            told("192.0.2.1:1", false),
-            "https api.example.com:8443 8443"
-        );
-        assert_eq!(told("192.0.2.1:1", true), "https a.example:8443 8443");
-        assert_eq!(told("10.0.0.1:1", false), "http a.example 80");
-    }
-
-    #[test]
     fn headers_are_rewritten_to_the_truth() {
         let made_up = [
             ("x-forwarded-for", "192.0.2.1"),
@@ -311,7 +269,7 @@ mod tests {
             headers.append(name, HeaderValue::from_static(value));
         }
 
-        origin("203.0.113.5:999", &made_up).rewrite(&mut headers, None, false);
+        origin("203.0.113.5:999", &made_up).rewrite(&mut headers);
 
         assert_eq!(headers["x-forwarded-for"], "203.0.113.5");
         assert_eq!(headers["x-forwarded-proto"], "http");

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Request, Uri, header::CONTENT_TYPE, uri::PathAndQuery};
 use plinth_project::{
-    BodyLimit, Credentials, NotServed, OpenError, Project, ProjectName, RequestId,
+    BodyLimit, Credentials, LocalAddress, NotServed, OpenError, Project, ProjectName, RequestId,
 };
 use tower::Service;
 
@@ -193,17 +193,14 @@ impl Passage<'_> {
         let public_url = public_url(&self.inner.config, &self.origin, addressed);
         let (mut parts, body) = request.into_parts();
         parts.uri = with_path(&self.uri, path);
-        self.origin.rewrite(
-            &mut parts.headers,
-            self.inner.config.public_url.as_ref(),
-            addressed == Addressed::Host,
-        );
+        self.origin.rewrite(&mut parts.headers);
         if let Some(value) = request_id::header_value(&self.id) {
             parts.headers.insert(request_id::HEADER, value);
         }
         parts.extensions.insert(OriginalUri(self.uri.clone()));
         parts.extensions.insert(self.id.clone());
         parts.extensions.insert(self.origin.client);
+        parts.extensions.insert(LocalAddress(self.origin.local));
         parts.extensions.insert(public_url);
         parts.extensions.insert(limit.clone());
         let body = match body.is_end_stream() {

@@ -39,7 +39,10 @@ pub(crate) fn public_url(
         url.push_str("/p/");
         url.push_str(name);
     }
-    PublicUrl::new(&url)
+    match config.public_url.is_some() {
+        true => PublicUrl::configured(&url),
+        false => PublicUrl::new(&url),
+    }
 }
 
 /// Whether the host that the client used is known to be this instance's: a project's own, one at

@@ -398,16 +398,16 @@ async fn a_live_tail_ends_with_its_token() {
     let app = TestPlatform::start().await;
     let request = TokenRequest {
         name: "short".to_owned(),
-        expires_at: Some(OffsetDateTime::now_utc() + Duration::seconds(2)),
+        expires_at: Some(OffsetDateTime::now_utc() + Duration::seconds(6)),
         ..TokenRequest::default()
     };
     let (_, token) = app.platform.create_token(&request).await.expect("a token");
     let caller = Caller { app: &app, token };
 
     // It is read to its end.
-    caller
-        .get("/platform/projects/default/logs/tail", 200)
-        .await;
+    let tail = caller.get("/platform/projects/default/logs/tail", 200);
+    let tail = tokio::time::timeout(std::time::Duration::from_secs(60), tail).await;
+    tail.expect("it ends");
 
     caller.get("/v1/profile", 401).await;
 }

@@ -1,6 +1,6 @@
 //! Who sent a request.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The address of whoever sent the request; an extension of every request.
 ///
@@ -13,3 +13,7 @@ pub struct ClientAddress {
     /// The other end of the connection: the client, or the last proxy.
     pub peer: IpAddr,
 }
+
+/// Which of our own addresses the request came to; an extension of every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalAddress(pub SocketAddr);

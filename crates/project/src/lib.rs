@@ -28,7 +28,7 @@ pub mod schema;
 
 pub use body_limit::BodyLimit;
 pub use caller::{Caller, CallerError, Credentials, Proof};
-pub use client_address::ClientAddress;
+pub use client_address::{ClientAddress, LocalAddress};
 pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use cors::Cors;
 pub use database::{

@@ -7,28 +7,47 @@ use std::{fmt, sync::Arc};
 /// A service's own address is this followed by its mount: `<public url>/storage/v1`. Requests to
 /// the instance itself have the instance's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl(Arc<str>);
+pub struct PublicUrl {
+    text: Arc<str>,
+    is_configured: bool,
+}
 
 impl PublicUrl {
-    /// From a text as it stands in settings; slashes at its end are dropped.
+    /// Where a client came to; slashes at its end are dropped.
     pub fn new(text: &str) -> Self {
-        Self(text.trim_end_matches('/').into())
+        Self {
+            text: text.trim_end_matches('/').into(),
+            is_configured: false,
+        }
+    }
+
+    /// The same as the settings have it, whatever the client wrote.
+    pub fn configured(text: &str) -> Self {
+        Self {
+            is_configured: true,
+            ..Self::new(text)
+        }
+    }
+
+    /// Whether the settings say so.
+    pub fn is_configured(&self) -> bool {
+        self.is_configured
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The URL of a path below it; the path begins with a slash.
     pub fn join(&self, path: &str) -> String {
-        format!("{}{path}", self.0)
+        format!("{}{path}", self.text)
     }
 }
 
 impl fmt::Display for PublicUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 use crate::deno::{Account, ImportMap};
@@ -34,6 +34,28 @@ pub(crate) struct Code {
     pub(crate) is_confined: bool,
     /// How people name `root`.
     pub(crate) shown_root: &'static str,
+}
+
+/// No lock file is that long; a device without an end is.
+const LONGEST_LOCK: u64 = 8 << 20;
+
+/// Versions and digests of a lock file, without the addresses that it may name: the runtime would
+/// fetch packages from there, whoever may reach them.
+fn pins(mut lock: Value) -> Value {
+    // Older ones have packages of every kind in one member.
+    let kept = ["version", "specifiers", "npm", "jsr", "remote", "packages"];
+    if let Some(members) = lock.as_object_mut() {
+        members.retain(|name, _| kept.contains(&name.as_str()));
+    }
+    for place in ["/npm", "/packages/npm"] {
+        let packages = lock.pointer_mut(place).and_then(Value::as_object_mut);
+        for package in packages.into_iter().flat_map(Map::values_mut) {
+            if let Some(members) = package.as_object_mut() {
+                members.remove("tarball");
+            }
+        }
+    }
+    lock
 }
 
 /// Longest explanation that goes into an answer.
@@ -86,24 +108,24 @@ impl Code {
         Some(hasher.finish())
     }
 
-    /// The versions that were pinned for it, where they stand beside its module.
-    pub(crate) fn own_lock(&self) -> PathBuf {
-        self.entrypoint.with_file_name("deno.lock")
-    }
-
-    pub(crate) fn has_lock(&self) -> bool {
-        self.own_lock().is_file()
-    }
-
-    /// Begins with the versions that were pinned, or with none.
-    pub(crate) fn take_lock_over(&self) -> io::Result<()> {
-        match fs::copy(self.own_lock(), self.coming_lock_file()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                _ = fs::remove_file(self.coming_lock_file());
-                Ok(())
-            }
-            copied => copied.map(drop),
+    /// Begins with the versions that are pinned in a file beside the module, or with none. The error
+    /// says what is wrong with the file.
+    pub(crate) fn take_lock_over(&self) -> Result<(), String> {
+        _ = fs::remove_file(self.coming_lock_file());
+        let own = self.entrypoint.with_file_name("deno.lock");
+        let is_ours = !self.is_confined || !own.is_symlink();
+        if !own.is_file() || !is_ours {
+            return Ok(());
         }
+        let told = |error: &dyn std::fmt::Display| format!("{}: {error}", own.display());
+        let length = own.metadata().map_or(u64::MAX, |file| file.len());
+        if length > LONGEST_LOCK {
+            return Err(told(&"too large to be a lock file"));
+        }
+        let text = fs::read_to_string(&own).map_err(|error| told(&error))?;
+        let lock = serde_json::from_str(&text).map_err(|error| told(&error))?;
+        let lock = pins(lock).to_string();
+        fs::write(self.coming_lock_file(), lock).map_err(|error| told(&error))
     }
 
     /// Puts the file that names other registries to where the runtime looks for it in any case.
@@ -178,6 +200,26 @@ impl Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_file_pins_versions_and_names_no_address() {
+        let lock = serde_json::json!({
+            "version": "5",
+            "specifiers": { "npm:ms@2": "2.0.0" },
+            "npm": { "ms@2.0.0": { "integrity": "x", "tarball": "http://169.254.169.254/" } },
+            "redirects": { "https://a.example/": "http://10.0.0.1/" },
+        });
+
+        assert_eq!(
+            pins(lock),
+            serde_json::json!({
+                "version": "5",
+                "specifiers": { "npm:ms@2": "2.0.0" },
+                "npm": { "ms@2.0.0": { "integrity": "x" } },
+            })
+        );
+        assert_eq!(pins(serde_json::json!([1])), serde_json::json!([1]));
+    }
 
     #[test]
     fn paths_are_shown_as_people_know_them() {

@@ -13,20 +13,16 @@ use crate::{catalog::Code, network::Network};
 
 /// Variables of the runtime itself, which no function sees; some of them it sets for itself.
 /// `DENO_SERVE_ADDRESS` goes when the function serves.
-pub(crate) const HIDDEN_VARIABLES: [&str; 13] = [
+pub(crate) const HIDDEN_VARIABLES: [&str; 9] = [
     "DENO_DIR",
     "DENO_AUTO_SERVE",
     "DENO_NO_UPDATE_CHECK",
     "DENO_NO_PACKAGE_JSON",
     "DENO_NODE_SHIM_ACTIVE",
-    "DENO_TLS_CA_STORE",
     "JSR_URL",
     "NO_COLOR",
     "NPM_CONFIG_REGISTRY",
     "PATH",
-    "DENO_CERT",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
 ];
 
 /// What programs may ask about the machine.
@@ -45,8 +41,9 @@ const WAYS_OUT: [&str; 6] = [
     "no_proxy",
 ];
 
-/// Whose certificates are believed, beyond those that the system believes.
-const TRUST: [&str; 4] = [
+/// Whose certificates are believed, beyond those that the system believes. The runtime looks when it
+/// first needs to know; no function sees them.
+pub(crate) const TRUST: [&str; 4] = [
     "DENO_TLS_CA_STORE",
     "DENO_CERT",
     "SSL_CERT_DIR",

@@ -178,10 +178,10 @@ fn stays_within(path: &Path, root: &Path) -> bool {
 
 /// The same package, in any version, where the registry of packages has it. Maps are not applied to what
 /// they lead to.
-fn from_npm(target: &str) -> Cow<'_, str> {
+fn at_npm(target: &str) -> Cow<'_, str> {
     let rest = target.strip_prefix("jsr:").unwrap_or_default();
-    let rest = rest.trim_start_matches('/');
-    match rest.strip_prefix("@supabase/supabase-js") {
+    let package = rest.trim_start_matches('/');
+    match package.strip_prefix("@supabase/supabase-js") {
         Some(version) if version.is_empty() || version.starts_with(['@', '/']) => {
             format!("npm:{rest}").into()
         }
@@ -207,7 +207,7 @@ fn absolute(members: &Names, path: &Path) -> Result<(Names, Names), String> {
         members
             .map(|(name, target)| {
                 let target = match target {
-                    Value::String(target) => join(&from_npm(target)).into(),
+                    Value::String(target) => join(&at_npm(target)).into(),
                     other => other.clone(),
                 };
                 (join(name), target)
@@ -286,13 +286,17 @@ mod tests {
             ("jsr:@supabase/supabase-js@2", "npm:@supabase/supabase-js@2"),
             ("jsr:@supabase/supabase-js", "npm:@supabase/supabase-js"),
             (
+                "jsr:/@supabase/supabase-js@2/",
+                "npm:/@supabase/supabase-js@2/",
+            ),
+            (
                 "jsr:@supabase/supabase-js-extra@1",
                 "jsr:@supabase/supabase-js-extra@1",
             ),
             ("jsr:@std/path@1", "jsr:@std/path@1"),
             ("./local.ts", "./local.ts"),
         ] {
-            assert_eq!(from_npm(target), expected);
+            assert_eq!(at_npm(target), expected);
         }
     }
 

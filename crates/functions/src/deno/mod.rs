@@ -14,7 +14,7 @@ use std::{
 };
 
 pub(crate) use account::Account;
-pub(crate) use command::{HIDDEN_VARIABLES, Run, run};
+pub(crate) use command::{HIDDEN_VARIABLES, Run, TRUST, run};
 pub(crate) use import_map::ImportMap;
 pub(crate) use prepare::{Unready, prepare};
 

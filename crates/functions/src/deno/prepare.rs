@@ -50,9 +50,10 @@ pub(crate) async fn prepare(
     let map = code.resolve_imports();
     let map = map.map_err(|problem| BadSource(code.shorten(&problem)))?;
     npmrc::check(code, denied).await?;
+    let pinned = code.take_lock_over();
+    pinned.map_err(|problem| BadSource(code.shorten(&problem)))?;
     let written = || -> io::Result<()> {
         code.forget_prepared();
-        code.take_lock_over()?;
         let coming = code.import_map_file().with_extension("coming");
         fs::write(&coming, map.to_string())?;
         fs::rename(coming, code.import_map_file())?;
@@ -68,20 +69,7 @@ pub(crate) async fn prepare(
     written().map_err(not_written)?;
 
     let run = |command| run(command, code, is_without_ipv6(denied));
-    let cached = run(command::cache(program, code, denied)).await;
-    match cached {
-        Err(unready) if code.has_lock() && !unready.is_passing => {
-            // What was pinned may not fit what is imported now.
-            tracing::warn!(
-                "{}: {}; trying without it",
-                code.shorten(&code.own_lock().display().to_string()),
-                unready.told
-            );
-            _ = fs::remove_file(code.coming_lock_file());
-            run(command::cache(program, code, denied)).await?;
-        }
-        cached => drop(cached?),
-    }
+    run(command::cache(program, code, denied)).await?;
     if code.is_confined {
         let told = run(command::graph(program, code, denied)).await?;
         check(&told, code)?;

@@ -2,16 +2,20 @@
 
 use axum::extract::Request;
 use http::{
-    Extensions, HeaderMap, HeaderName, HeaderValue, Uri, Version,
+    HeaderMap, HeaderName, HeaderValue, Uri, Version,
     header::{
         AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE,
         PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
     },
 };
+use plinth_project::PublicUrl;
+use url::Url;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 const APIKEY: HeaderName = HeaderName::from_static("apikey");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Set by nobody but us, and by us nowhere yet.
@@ -26,7 +30,7 @@ pub(super) fn prepare(request: &mut Request, is_upgrade: bool) {
     );
     *request.version_mut() = Version::HTTP_11;
     // What we know about it is for us alone.
-    *request.extensions_mut() = Extensions::new();
+    let extensions = std::mem::take(request.extensions_mut());
     let headers = request.headers_mut();
     let protocol = headers.get(UPGRADE).cloned().filter(|_| is_upgrade);
     drop_hops(headers);
@@ -44,6 +48,34 @@ pub(super) fn prepare(request: &mut Request, is_upgrade: bool) {
         && let Ok(host) = HeaderValue::from_str(host.as_str())
     {
         headers.insert(HOST, host);
+    }
+    let public = extensions.get::<PublicUrl>();
+    if let Some(public) = public.filter(|public| public.is_configured()) {
+        tell_public(headers, public);
+    }
+}
+
+/// The address that functions are told where one is configured, whatever proxies have made of it.
+fn tell_public(headers: &mut HeaderMap, public: &PublicUrl) {
+    let Ok(url) = Url::parse(public.as_str()) else {
+        return;
+    };
+    let port = url.port().map(|port| format!(":{port}"));
+    let host = format!(
+        "{}{}",
+        url.host_str().unwrap_or_default(),
+        port.unwrap_or_default()
+    );
+    let port = url.port_or_known_default().unwrap_or(80);
+    for (name, text) in [
+        (HOST, host.as_str()),
+        (FORWARDED_HOST, &host),
+        (FORWARDED_PROTO, url.scheme()),
+        (FORWARDED_PORT, &port.to_string()),
+    ] {
+        if let Ok(value) = HeaderValue::from_str(text) {
+            headers.insert(name, value);
+        }
     }
 }
 
@@ -122,6 +154,43 @@ mod tests {
             ["apikey", "authorization", "host", "x-forwarded-host"]
         );
         assert_eq!(out.headers()[HOST], "api.example");
+    }
+
+    #[test]
+    fn the_configured_address_is_told_whatever_was_called() {
+        let headers = [
+            ("host", "127.0.0.1:54321"),
+            ("x-forwarded-host", "127.0.0.1:54321"),
+            ("x-forwarded-proto", "http"),
+        ];
+        let told = |public: PublicUrl| {
+            let mut out = request("/hello", &headers);
+            out.extensions_mut().insert(public);
+            prepare(&mut out, false);
+            let text = |name: HeaderName| out.headers().get(name).cloned();
+            [HOST, FORWARDED_HOST, FORWARDED_PROTO, FORWARDED_PORT].map(|name| {
+                let value = text(name).map(|value| value.to_str().unwrap().to_owned());
+                value.unwrap_or_default()
+            })
+        };
+
+        assert_eq!(
+            told(PublicUrl::configured("https://api.example.com/base")),
+            ["api.example.com", "api.example.com", "https", "443"]
+        );
+        assert_eq!(
+            told(PublicUrl::configured("https://api.example.com:8443")),
+            [
+                "api.example.com:8443",
+                "api.example.com:8443",
+                "https",
+                "8443"
+            ]
+        );
+        assert_eq!(
+            told(PublicUrl::new("https://api.example.com")),
+            ["127.0.0.1:54321", "127.0.0.1:54321", "http", ""]
+        );
     }
 
     #[test]

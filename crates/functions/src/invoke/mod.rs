@@ -6,7 +6,11 @@ mod invocation;
 mod message;
 mod tunnel;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Instant,
+};
 
 use axum::{
     extract::{Request, State},
@@ -14,14 +18,15 @@ use axum::{
 };
 use http::{HeaderMap, Method, header::CONTENT_LENGTH};
 use hyper::body::Incoming;
-use plinth_project::{BodyLimit, Project};
+use plinth_project::{BodyLimit, LocalAddress, Project};
+use url::Url;
 
 use crate::{
     catalog::{self, Function},
     clock::unix_now,
     config::{FunctionsConfig, Limits},
     error::FunctionError,
-    pool::Starter,
+    pool::{Generation, Starter},
     service::{Found, FunctionsService},
     verify::verify,
     worker::{Ending, Line, Reason, Seat, Unsent},
@@ -52,6 +57,7 @@ pub(crate) async fn invoke(
         &request,
     ));
     let call = Call {
+        came_to: request.extensions().get::<LocalAddress>().copied(),
         service,
         project,
         config,
@@ -107,6 +113,7 @@ struct Call {
     project: Project,
     config: Arc<FunctionsConfig>,
     found: Found,
+    came_to: Option<LocalAddress>,
 }
 
 /// A call's times.
@@ -117,6 +124,20 @@ struct Times<'a> {
 }
 
 impl Call {
+    /// Whether a worker calls, which waits for the answer with its place taken. They have a door of
+    /// their own, at an address where nobody else comes.
+    fn is_nested(&self, generation: &Generation) -> bool {
+        let door = Url::parse(&generation.surroundings.told.api_url).ok();
+        let door = door.and_then(|url| match url.host()? {
+            url::Host::Ipv4(address) if address != Ipv4Addr::LOCALHOST => {
+                Some(IpAddr::from(address))
+            }
+            _ => None,
+        });
+        let came_to = self.came_to.map(|LocalAddress(address)| address.ip());
+        door.is_some() && door == came_to
+    }
+
     async fn serve(
         &self,
         mut request: Box<Request>,
@@ -146,7 +167,8 @@ impl Call {
             }
             let pool = self.service.pool(&self.project, &generation);
             let asked = Instant::now();
-            let admitted = pool.admit(&starter, &generation).await;
+            let is_nested = self.is_nested(&generation);
+            let admitted = pool.admit(&starter, &generation, is_nested).await;
             found.function.numbers.waited(asked.elapsed());
             let seat = admitted?;
             let serves = &seat.worker().function;

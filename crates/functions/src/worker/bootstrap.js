@@ -280,7 +280,8 @@ const assigned = (() => {
       known.add(above);
       if (!Object.hasOwn(above, "listen")) continue;
       // Classes of the function's own call these in the end. Others may have a method of that name, too.
-      const isHttp = Object.hasOwn(above, "setTimeout") && "getConnections" in above;
+      const isHttp = "getConnections" in above &&
+        (Object.hasOwn(above, "closeAllConnections") || above.constructor?.name === "Http2Server");
       if (isHttp || Object.hasOwn(above, "getConnections")) patchListen(above, isHttp);
     }
   };
@@ -407,24 +408,21 @@ const assigned = (() => {
     cidr: "127.0.0.1/8", mac: "00:00:00:00:00:00",
   }];
 
-  // `os.homedir()` reads the variable, and programs make paths of what it says; nobody else is to see it.
-  const inventHome = () => {
+  // The runtime reads these when it needs them: `os.homedir()` the one, which programs make paths of, the
+  // first encrypted connection the others. Nobody else is to see them.
+  const keepUnseen = (names) => {
     const { env } = Deno;
     const { delete: remove, get, has, set, toObject } = env;
     set.call(env, "HOME", "/home/deno");
-    let isInvented = true;
-    const isHidden = (name) => isInvented && name === "HOME";
+    const unseen = new Set(["HOME", ...names]);
     const given = (change) => (...details) => {
-      if (details[0] === "HOME") isInvented = false;
+      unseen.delete(details[0]);
       return change.apply(env, details);
     };
     Object.assign(env, {
-      get: (name) => isHidden(name) ? undefined : get.call(env, name),
-      has: (name) => !isHidden(name) && has.call(env, name),
-      toObject: () => {
-        const { HOME, ...others } = toObject.call(env);
-        return isInvented ? others : { ...others, HOME };
-      },
+      get: (name) => unseen.has(name) ? undefined : get.call(env, name),
+      has: (name) => !unseen.has(name) && has.call(env, name),
+      toObject: () => Object.fromEntries(Object.entries(toObject.call(env)).filter(([name]) => !unseen.has(name))),
       set: given(set),
       delete: given(remove),
     });
@@ -515,7 +513,7 @@ const assigned = (() => {
 
   told = JSON.parse(readLineSync());
   for (const name of [...told.hidden, overSocketOnly]) Deno.env.delete(name);
-  inventHome();
+  keepUnseen(told.unseen);
   for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
 
   // A process that was started for this function runs it by itself. Any other looks from now on as if

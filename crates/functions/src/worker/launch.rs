@@ -25,7 +25,7 @@ use crate::{
     catalog::Function,
     clock,
     config::Limits,
-    deno::HIDDEN_VARIABLES,
+    deno::{HIDDEN_VARIABLES, TRUST},
     record::{Journal, LONGEST_MESSAGE},
 };
 
@@ -208,6 +208,7 @@ impl Launch {
             "socket": self.process.folder.socket(),
             "env": self.variables,
             "hidden": HIDDEN_VARIABLES,
+            "unseen": TRUST,
             "longestMessage": LONGEST_MESSAGE,
             "assignment": self.process.assignment(&self.function.code),
         });

@@ -38,6 +38,8 @@ const PING: Duration = Duration::from_millis(500);
 const DEAF: Duration = Duration::from_secs(10);
 /// Beyond this, others are better served elsewhere.
 const LAG: Duration = Duration::from_millis(200);
+/// Requests whose time one that does not answer may use up: all of them wait for its end.
+const MOST_AT_ONCE: u32 = 8;
 /// An order that cannot be written is not waited for: the worker may never read again.
 const ORDER_PATIENCE: Duration = Duration::from_millis(200);
 
@@ -85,7 +87,8 @@ struct Watched {
 struct Asked {
     at: Instant,
     cpu: Duration,
-    open: usize,
+    /// Requests.
+    open: u32,
     admitted: u64,
 }
 
@@ -203,15 +206,19 @@ impl Monitor {
             return self.retire(Reason::Memory, None, watched).await;
         }
         let silence = watched.asked.map(|asked| now - asked.at);
-        let is_lagging = silence.is_some_and(|silence| silence >= LAG);
+        let burnt = watched.asked.map_or(Duration::ZERO, |asked| {
+            watched.usage.cpu.saturating_sub(asked.cpu)
+        });
+        // On a busy machine everybody is late; this one is busy itself.
+        let is_lagging = silence.is_some_and(|silence| silence >= LAG) && burnt >= LAG;
         self.worker.is_lagging.store(is_lagging, Ordering::Relaxed);
         if let (Some(asked), Some(silence)) = (watched.asked, silence) {
-            let burnt = watched.usage.cpu.saturating_sub(asked.cpu);
             let is_silent = silence >= Duration::from_secs(1);
             // Whoever has not answered may have worked for all that were open meanwhile.
-            let admitted = self.worker.admitted.load(Ordering::SeqCst) - asked.admitted;
-            let open = asked.open.max(1) + usize::try_from(admitted).unwrap_or(usize::MAX);
-            let budget = self.limits.cpu * u32::try_from(open).unwrap_or(u32::MAX);
+            let admitted = self.worker.admitted.load(Ordering::SeqCst);
+            let since = u32::try_from(admitted.saturating_sub(asked.admitted)).unwrap_or(u32::MAX);
+            let open = asked.open.saturating_add(since).clamp(1, MOST_AT_ONCE);
+            let budget = self.limits.cpu.saturating_mul(open);
             if is_silent && burnt >= budget {
                 return self.kill(Reason::Cpu, watched);
             }
@@ -236,7 +243,7 @@ impl Monitor {
             watched.asked = Some(Asked {
                 at: now,
                 cpu: watched.usage.cpu,
-                open: self.worker.in_flight() + watched.report.pending,
+                open: u32::try_from(self.worker.in_flight()).unwrap_or(u32::MAX),
                 admitted: self.worker.admitted.load(Ordering::SeqCst),
             });
             watched.last_asked = now;

@@ -140,8 +140,12 @@ impl Operator {
         };
         loop {
             let left = token.expires_at.map(|at| at - OffsetDateTime::now_utc());
-            let left = left.map(|left| Duration::try_from(left).unwrap_or_default());
-            tokio::time::sleep(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN))).await;
+            let pause = match left.map(Duration::try_from) {
+                Some(Ok(left)) if !left.is_zero() => left.min(LOOK_AGAIN),
+                Some(_) => return,
+                None => LOOK_AGAIN,
+            };
+            tokio::time::sleep(pause).await;
             // A database that does not answer takes nothing away.
             if matches!(platform.is_live(&token).await, Ok(false)) {
                 return;

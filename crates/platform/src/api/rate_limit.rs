@@ -112,7 +112,7 @@ fn key(request: &Request) -> String {
     let who = match token {
         Some(token) => {
             let text = String::from_utf8_lossy(token.as_bytes());
-            let token = text.trim().rsplit(' ').next().unwrap_or_default();
+            let token = text.split_whitespace().next_back().unwrap_or_default();
             plinth_token::credential_hash(token)
         }
         None => request
@@ -143,7 +143,7 @@ mod tests {
         let usual = key("Bearer sbp_1", "/v1/projects/abc/functions");
         for (bearer, path) in [
             ("bearer  sbp_1 ", "/v1/projects/abc"),
-            ("BEARER sbp_1", "/v1/projects/%61bc/secrets"),
+            ("BEARER \tsbp_1", "/v1/projects/%61bc/secrets"),
         ] {
             assert_eq!(key(bearer, path), usual);
         }

@@ -121,7 +121,7 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
         (false, "/platform/jobs" | "/platform/jobs/{id}") => {
             (OneOf(&["project_admin_read"]), Needs::NoLimits)
         }
-        // Of tokens, a token sees and ends itself alone.
+        // Of tokens, a token sees and ends itself and those that it has made.
         (false, "/platform/tokens") => (Nothing, OneOf(&[MAKES_TOKENS])),
         (false, "/platform/tokens/{id}") => (Nothing, Nothing),
         _ => (Needs::NoLimits, Needs::NoLimits),

@@ -230,7 +230,15 @@ impl Platform {
         let tables = self.tables().await?;
         let sql = format!(
             "select {COLUMNS} from platform.tokens
-             where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())"
+             where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())
+               and not exists (
+                   -- One that was made at the very moment in which its maker was revoked.
+                   with recursive makers as (
+                       select parent_id as id
+                       union
+                       select t.parent_id from platform.tokens t join makers on t.id = makers.id)
+                   select from makers join platform.tokens t on t.id = makers.id
+                   where t.revoked_at is not null)"
         );
         let Some(row) = tables.query_opt(&sql, &[&token.hash()]).await? else {
             return Ok(None);

@@ -176,6 +176,35 @@ fn what_is_under_way_is_answered_before_the_program_ends() {
 }
 
 #[test]
+fn a_function_that_calls_itself_waits_for_nobody_who_waits_for_it() {
+    let code = r#"
+        Deno.serve(async (req) => {
+          const depth = Number(new URL(req.url).searchParams.get('depth'));
+          if (depth === 0) return new Response('the end');
+          const headers = { apikey: req.headers.get('apikey')! };
+          const url = `${Deno.env.get('SUPABASE_URL')}/functions/v1/deep?depth=${depth - 1}`;
+          const inner = await fetch(url, { headers });
+          return new Response(`${depth} ${await inner.text()}`);
+        });
+    "#;
+    for policy in ["oneshot", "per_request", "per_worker"] {
+        let config = format!(
+            "[edge_runtime]\npolicy = \"{policy}\"\n[plinth.functions]\nmax_workers = 1\n\
+             boot_timeout = \"60s\"\n"
+        );
+        let folder = Folder::with(&[("functions/deep/index.ts", code), ("config.toml", &config)]);
+        let server = Instance::start(&folder, &[]);
+        let http = server
+            .http()
+            .header("apikey", server.value("PUBLISHABLE_KEY"));
+
+        let told = http.get("/functions/v1/deep?depth=4").expect_status(200);
+
+        assert_eq!(told.body, "4 3 2 1 the end", "{policy}");
+    }
+}
+
+#[test]
 fn functions_are_told_the_address_that_reaches_plinth_from_where_they_are() {
     let code = "Deno.serve(() => new Response(Deno.env.get('SUPABASE_URL')));";
     let config =

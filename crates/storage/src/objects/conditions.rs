@@ -34,9 +34,10 @@ impl Validators<'_> {
         let Some(condition) = request.get(IF_RANGE).and_then(|value| value.to_str().ok()) else {
             return !request.contains_key(IF_RANGE);
         };
-        if condition.trim_start().starts_with(['"', 'W']) {
-            // Weak tags do not promise equal bytes.
-            return self.etag.is_some_and(|etag| etag == condition.trim());
+        let condition = condition.trim();
+        if condition.starts_with('"') || condition.starts_with("W/") {
+            // Weak tags do not promise equal bytes. (A date may be a Wednesday's.)
+            return self.etag.is_some_and(|etag| etag == condition);
         }
         date(request, IF_RANGE).is_some_and(|date| self.last_modified == Some(date))
     }
@@ -97,5 +98,11 @@ mod tests {
         assert!(allowed("Fri, 02 Jan 2026 03:04:05 GMT"));
         assert!(!allowed("Fri, 02 Jan 2026 03:04:06 GMT"));
         assert!(NOW.allow_range(&HeaderMap::new()));
+        let on_a_wednesday = Validators {
+            last_modified: Some(datetime!(2026-01-07 03:04:05 UTC)),
+            ..NOW
+        };
+        let header = with(IF_RANGE, "Wed, 07 Jan 2026 03:04:05 GMT");
+        assert!(on_a_wednesday.allow_range(&header));
     }
 }
