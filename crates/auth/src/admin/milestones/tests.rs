@@ -240,6 +240,7 @@ proptest! {
         let missed = missed.filter(|row| !seen.contains_key(row)).count();
         prop_assert!(missed <= deleted, "{missed} missed, {deleted} deleted");
         let repeated: usize = seen.values().map(|times| times - 1).sum();
-        prop_assert!(repeated <= changes.len() - deleted, "{repeated} repeated");
+        // That rows have gone is learned earlier in some places than in others: one may come twice.
+        prop_assert!(repeated <= changes.len(), "{repeated} repeated");
     }
 }
