@@ -175,8 +175,6 @@ impl Pool {
             self.follow(&mut state, starter, wanted);
         }
         let is_exclusive = state.generation.config.policy != Policy::PerWorker;
-        // Others share a worker with whoever calls.
-        let is_nested = is_nested && is_exclusive;
         let comfortable = if is_exclusive { 1 } else { COMFORTABLE };
         loop {
             state.workers.retain(|worker| worker.is_open());

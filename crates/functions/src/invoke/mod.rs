@@ -24,7 +24,7 @@ use url::Url;
 use crate::{
     catalog::{self, Function},
     clock::unix_now,
-    config::{FunctionsConfig, Limits},
+    config::{FunctionsConfig, Limits, Policy},
     error::FunctionError,
     pool::{Generation, Starter},
     service::{Found, FunctionsService},
@@ -124,9 +124,12 @@ struct Times<'a> {
 }
 
 impl Call {
-    /// Whether a worker calls, which waits for the answer with its place taken. They have a door of
-    /// their own, at an address where nobody else comes.
+    /// Whether a worker calls that nobody else can enter while it waits for the answer. Workers have a
+    /// door of their own, at an address where nobody else comes.
     fn is_nested(&self, generation: &Generation) -> bool {
+        if generation.config.policy == Policy::PerWorker {
+            return false;
+        }
         let door = Url::parse(&generation.surroundings.told.api_url).ok();
         let door = door.and_then(|url| match url.host()? {
             url::Host::Ipv4(address) if address != Ipv4Addr::LOCALHOST => {
