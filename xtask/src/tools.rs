@@ -168,6 +168,10 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     if find("nats-server").is_none() {
         missing.push("nats-server");
     }
+    // Certificates of servers that tests start.
+    if find("openssl").is_none() {
+        missing.push("openssl");
+    }
     if needs_browser && find(CHROMIUM).is_none() {
         missing.push(CHROMIUM);
     }

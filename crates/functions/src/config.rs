@@ -72,6 +72,8 @@ pub(crate) struct Limits {
     /// Time of a processor that one request may use; while several are open, without ever listening.
     pub(crate) cpu: Duration,
     pub(crate) memory_bytes: u64,
+    /// Of temporary files.
+    pub(crate) scratch_bytes: u64,
     /// Without a request.
     pub(crate) idle: Duration,
     /// From being told to go until being made to.
@@ -116,6 +118,7 @@ impl FromSettings for FunctionsConfig {
                 worker_lifetime: settings.opt_duration(&own("worker_lifetime")),
                 cpu: duration("cpu"),
                 memory_bytes: settings.bytes(&own("memory")),
+                scratch_bytes: settings.bytes(&own("temporary_files")),
                 idle: duration("worker_idle"),
                 grace: duration("graceful_exit"),
             },

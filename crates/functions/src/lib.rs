@@ -17,6 +17,7 @@ mod pool;
 mod record;
 mod refused_calls;
 mod routes;
+mod scratch;
 mod service;
 mod spawner;
 mod verify;

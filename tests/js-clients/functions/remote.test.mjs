@@ -1,10 +1,15 @@
 // Packages of other registries than the usual ones: JSR's form, and npm's with a token of one's own
-// (functions contract §6).
+// (functions contract §6). Servers whose certificates only the operator's system knows.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 
@@ -14,25 +19,34 @@ const token = "a-token-of-the-registry";
 const code = "export const word = 'kept elsewhere';\n";
 
 let registry;
+let certified;
+let inside;
 let plinth;
 before(async () => {
   registry = createServer(answer).listen(0, "127.0.0.1");
   await once(registry, "listening");
   const host = `127.0.0.1:${registry.address().port}`;
+  certified = certify();
+  inside = createSecureServer(certified, (_request, response) => response.end("only for us"));
+  await once(inside.listen(0, "127.0.0.1"), "listening");
+  const insideUrl = `https://127.0.0.1:${inside.address().port}/`;
   const saying = (from) => `import { word } from "${from}";\nDeno.serve(() => new Response(word));\n`;
   plinth = await startFunctions(
     {
       jsr: saying("jsr:@acme/word@1"),
       npm: saying("npm:@acme/word@1.0.0"),
       "npm/.npmrc": `@acme:registry=http://${host}/npm/\n//${host}/npm/:_authToken=${token}\n`,
+      trusting: `Deno.serve(() => fetch("${insideUrl}"));\n`,
     },
     { "plinth.functions.reachable_networks": ["127.0.0.1"] },
-    { JSR_URL: `http://${host}/jsr/` },
+    { JSR_URL: `http://${host}/jsr/`, SSL_CERT_FILE: certified.file },
   );
 });
 after(async () => {
   await plinth?.stop();
   registry?.close();
+  inside?.close();
+  certified?.remove();
 });
 
 const call = (name) =>
@@ -47,6 +61,28 @@ test("packages come from the registry that stands beside the function, with its 
   const response = await call("npm");
   assert.deepEqual([response.status, await response.text()], [200, "kept elsewhere"]);
 });
+
+test("a function believes the certificates that the server's system believes", async () => {
+  const response = await call("trusting");
+  assert.deepEqual([response.status, await response.text()], [200, "only for us"]);
+});
+
+/** A key and a certificate of 127.0.0.1 that nobody has signed, in a file that workers may read. */
+function certify() {
+  const folder = mkdtempSync(join(tmpdir(), "plinth-certificate-"));
+  chmodSync(folder, 0o755);
+  const [config, key, file] = ["config", "key.pem", "certificate.pem"].map((name) => join(folder, name));
+  writeFileSync(config, "[req]\ndistinguished_name = name\n[name]\n");
+  // An authority's own certificate would not do for a server.
+  const extensions = ["subjectAltName=IP:127.0.0.1", "basicConstraints=critical,CA:FALSE"];
+  execFileSync("openssl", [
+    ...["req", "-x509", "-config", config, "-subj", "/CN=localhost", "-days", "2", "-nodes"],
+    ...["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", key, "-out", file],
+    ...extensions.flatMap((extension) => ["-addext", extension]),
+  ], { stdio: "pipe" });
+  const remove = () => rmSync(folder, { recursive: true });
+  return { key: readFileSync(key), cert: readFileSync(file), file, remove };
+}
 
 function answer(request, response) {
   const path = decodeURIComponent(request.url);

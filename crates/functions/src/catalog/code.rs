@@ -4,7 +4,7 @@ use std::{
     fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use serde_json::{Map, Value};
@@ -65,6 +65,14 @@ impl Code {
     /// Where its imports are named, as its files are now.
     pub(crate) fn imports(&self) -> ImportMap {
         ImportMap::choose(self.named_imports.clone(), &self.entrypoint, &self.root)
+    }
+
+    /// Where it begins: the folder of functions, whether it is served from there or was deployed with
+    /// the folders above it.
+    pub(crate) fn working_folder(&self) -> &Path {
+        let above = self.entrypoint.ancestors().nth(2);
+        let above = above.filter(|folder| folder.starts_with(&self.root));
+        above.unwrap_or(&self.root)
     }
 
     pub(crate) fn import_map_file(&self) -> PathBuf {

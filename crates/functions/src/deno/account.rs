@@ -2,8 +2,12 @@
 
 use std::{
     fs, io,
-    os::unix::fs::{MetadataExt as _, chown},
+    os::unix::{
+        fs::{MetadataExt as _, chown},
+        process::CommandExt as _,
+    },
     path::Path,
+    process::Command,
 };
 
 use plinth_project::ProjectRef;
@@ -27,6 +31,12 @@ impl Account {
             sum.wrapping_mul(31).wrapping_add(u32::from(byte))
         });
         Some(Self(FIRST + number % COUNT))
+    }
+
+    /// Has the command run with its rights.
+    pub(crate) fn take(self, command: &mut Command) {
+        // The standard library drops the supplementary groups together with root.
+        command.gid(self.0).uid(self.0);
     }
 
     /// Whether strangers may read the path and pass everything above it.

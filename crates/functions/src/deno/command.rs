@@ -8,8 +8,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{Account, ImportMap};
-use crate::{catalog::Code, network::Network};
+use super::ImportMap;
+use crate::{catalog::Code, network::Network, scratch::Scratch};
 
 /// Variables of the runtime itself, which no function sees; some of them it sets for itself.
 /// `DENO_SERVE_ADDRESS` goes when the function serves.
@@ -59,6 +59,8 @@ pub(crate) struct Run<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) denied: &'a [Network],
     pub(crate) heap_bytes: u64,
+    /// Room for temporary files.
+    pub(crate) scratch_bytes: u64,
     /// Where the function is not known yet: sources of all that it may become.
     pub(crate) candidates: Option<&'a [PathBuf]>,
 }
@@ -68,6 +70,18 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
     let Run { code, folder, .. } = run;
     let mut address = OsString::from("unix:");
     address.push(folder.join("s.sock"));
+    let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
+    let read = || roots.iter().chain(&code.static_files).map(PathBuf::as_path);
+    let used = [
+        run.program,
+        run.bootstrap,
+        &code.place,
+        &code.deno_dir,
+        &code.entrypoint,
+    ];
+    let trusted: Vec<_> = TRUST.iter().filter_map(std::env::var_os).collect();
+    let trusted = trusted.iter().map(Path::new);
+    let scratch = Scratch::of(folder, read().chain(used).chain(trusted));
     let mut command = base(run.program, code);
     command
         .arg("run")
@@ -85,13 +99,11 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
             "--allow-net",
         ]);
     resolution(&mut command, code, &code.lock_file());
-    let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
-    let readable = roots.iter().chain(&code.static_files);
-    let readable = readable.map(PathBuf::as_path).chain([*folder]);
+    let written = [*folder, scratch.path()];
     command
         .arg(format!("--allow-sys={SYSTEM}"))
-        .arg(paths("--allow-read=", readable))
-        .arg(paths("--allow-write=", [*folder]));
+        .arg(paths("--allow-read=", read().chain(written)))
+        .arg(paths("--allow-write=", written));
     command.args(networks("--deny-net=", run.denied));
     command.arg(format!(
         "--v8-flags=--max-old-space-size={}",
@@ -108,10 +120,11 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
     command
         .env("DENO_SERVE_ADDRESS", address)
         .env("DENO_AUTO_SERVE", "1")
-        .env("TMPDIR", folder.join("tmp"))
+        .env("TMPDIR", scratch.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    scratch.make(&mut command, run.scratch_bytes, code.account);
     command
 }
 
@@ -135,6 +148,9 @@ fn with_network(args: &[&str], program: &Path, code: &Code, denied: &[Network]) 
     resolution(&mut command, code, &code.coming_lock_file());
     command.arg(&code.entrypoint);
     pass_on(&mut command, &WAYS_OUT);
+    if let Some(account) = code.account {
+        account.take(&mut command);
+    }
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -151,17 +167,13 @@ fn base(program: &Path, code: &Code) -> Command {
         .env("NO_COLOR", "1")
         // The runtime looks for an `.npmrc` there.
         .env("HOME", &code.place)
-        .current_dir(&code.root)
+        .current_dir(code.working_folder())
         // Ctrl-C in a terminal goes to a whole group; we decide when workers go.
         .process_group(0);
     pass_on(&mut command, &REGISTRIES);
     // Whoever has servers of their own has told the system whom to trust.
     command.env("DENO_TLS_CA_STORE", "mozilla,system");
     pass_on(&mut command, &TRUST);
-    if let Some(Account(number)) = code.account {
-        // The standard library drops the supplementary groups together with root.
-        command.gid(number).uid(number);
-    }
     command
 }
 

@@ -138,6 +138,7 @@ impl Starter {
                 code: &function.code,
                 denied: &denied,
                 memory_bytes: config.limits.memory_bytes,
+                scratch_bytes: config.limits.scratch_bytes,
             },
         };
         let booted = boot.run().await;

@@ -37,6 +37,7 @@ pub(super) struct Mold {
     resolution: u64,
     denied: Vec<Network>,
     memory_bytes: u64,
+    scratch_bytes: u64,
 }
 
 impl Mold {
@@ -50,12 +51,15 @@ impl Mold {
             resolution: code.resolution().filter(|_| !needs_own)?,
             denied: birth.denied.to_owned(),
             memory_bytes: birth.memory_bytes,
+            scratch_bytes: birth.scratch_bytes,
         })
     }
 
     /// Whether both are of the same time, in which all functions of a project have the same settings.
     fn has_settings_of(&self, other: &Self) -> bool {
-        self.denied == other.denied && self.memory_bytes == other.memory_bytes
+        self.denied == other.denied
+            && self.memory_bytes == other.memory_bytes
+            && self.scratch_bytes == other.scratch_bytes
     }
 }
 
@@ -206,6 +210,7 @@ impl FunctionsService {
             code: &function.code,
             denied: &mold.denied,
             memory_bytes: mold.memory_bytes,
+            scratch_bytes: mold.scratch_bytes,
         };
         let candidates = self.candidates(project, &function.code);
         match Process::start(&birth, Some(candidates)).await {

@@ -37,6 +37,7 @@ pub(crate) struct Birth<'a> {
     pub(crate) code: &'a Code,
     pub(crate) denied: &'a [Network],
     pub(crate) memory_bytes: u64,
+    pub(crate) scratch_bytes: u64,
 }
 
 impl Process {
@@ -55,6 +56,7 @@ impl Process {
             folder: folder.path(),
             denied: birth.denied,
             heap_bytes: birth.memory_bytes / HEAP_SHARE.1 * HEAP_SHARE.0,
+            scratch_bytes: birth.scratch_bytes,
             candidates: candidates.as_deref(),
         });
         let child = spawner::spawn(command, is_without_ipv6(birth.denied))
@@ -95,7 +97,7 @@ impl Process {
         Some(json!({
             "module": module.as_str(),
             "file": code.entrypoint,
-            "folder": code.root,
+            "folder": code.working_folder(),
             "closed": closed,
         }))
     }

@@ -166,6 +166,22 @@ async fn what_is_deployed_under_the_name_of_a_deleted_function_is_what_runs() {
 }
 
 #[tokio::test]
+async fn paths_lead_to_the_same_files_in_the_folder_and_deployed() {
+    const READS: &str =
+        "Deno.serve(async () => new Response(await Deno.readTextFile('_shared/note.txt')));";
+    const NOTE: (&str, &str) = ("_shared/note.txt", "a note");
+    let functions = TestFunctions::with(&[("here/index.ts", READS), NOTE], &[]).await;
+    functions
+        .shelf
+        .deploy("there", &[("there/index.ts", READS), NOTE]);
+    functions.changed().await;
+
+    let told = (200, "a note".to_owned());
+    assert_eq!(functions.fetch("here").await, told);
+    assert_eq!(functions.fetch("there").await, told);
+}
+
+#[tokio::test]
 async fn a_function_of_the_folder_wins_over_a_deployed_one() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('folder'));").await;
     functions

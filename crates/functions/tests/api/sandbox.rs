@@ -1,10 +1,10 @@
 //! What a function cannot reach (functions contract §8.4, §14.7).
 
-use std::path::Path;
+use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::support::{PATIENCE, TestFunctions, until};
+use crate::support::{PATIENCE, TestFunctions, runtime_dirs, until};
 
 /// Tries one thing after the other, and tells what became of each.
 async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
@@ -37,11 +37,11 @@ async fn files_processes_and_other_sockets_are_out_of_reach() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
     functions.fetch("hello").await;
     let home = functions.home().canonicalize().unwrap();
-    let socket = std::fs::read_dir(&home)
+    let socket = fs::read_dir(&home)
         .unwrap()
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("run-"))
-        .flat_map(|run| std::fs::read_dir(run.path()).unwrap().flatten())
+        .flat_map(|run| fs::read_dir(run.path()).unwrap().flatten())
         .map(|worker| worker.path().join("s.sock"))
         .find(|socket| socket.exists())
         .expect("the other worker's socket");
@@ -114,11 +114,80 @@ async fn temporary_files_are_a_workers_own() {
         folders.push(told["folder"].as_str().unwrap().to_owned());
     }
 
+    if has_own_tmp() {
+        assert_eq!(folders, ["/tmp", "/tmp"]);
+        return;
+    }
     assert_ne!(folders[0], folders[1]);
     until("them to go with their workers", || {
         folders.iter().all(|folder| !Path::new(folder).exists())
     })
     .await;
+}
+
+/// Whether workers can have a `/tmp` of their own here, with a runtime that lies elsewhere.
+fn has_own_tmp() -> bool {
+    let user = match rustix::process::geteuid().is_root() {
+        true => "--mount",
+        false => "--map-root-user",
+    };
+    let mut unshare = Command::new("unshare");
+    let mount = ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/tmp"];
+    let can_mount = unshare.arg(user).args(mount).status();
+    let packages = runtime_dirs()
+        .into_iter()
+        .map(|folder| folder.join("node_modules/@deno"));
+    let runtime = packages
+        .filter_map(|folder| folder.canonicalize().ok())
+        .next();
+    can_mount.is_ok_and(|status| status.success())
+        && runtime.is_some_and(|folder| !folder.starts_with("/tmp"))
+}
+
+#[tokio::test]
+async fn tmp_is_a_workers_own_and_bounded() {
+    let secret = tempfile::Builder::new().tempfile_in("/tmp").unwrap();
+    fs::write(secret.path(), "not for functions").unwrap();
+    let name = secret.path().to_str().unwrap();
+    let code = format!(
+        r#"
+        import fs from 'node:fs';
+        const attempt = async (work: () => unknown) => {{
+          try {{ return await work(); }} catch (error) {{ return (error as Error).message; }}
+        }};
+        Deno.serve(async () => Response.json({{
+          written: await attempt(async () => {{
+            await Deno.mkdir('/tmp/deep/er', {{ recursive: true }});
+            await Deno.writeTextFile('/tmp/deep/er/a.txt', 'a');
+            fs.writeFileSync('/tmp/b.txt', 'b');
+            return fs.readFileSync('/tmp/deep/er/a.txt', 'utf8') + await Deno.readTextFile('/tmp/b.txt');
+          }}),
+          foreign: await attempt(() => Deno.readTextFile('{name}')),
+          big: await attempt(() => Deno.writeFile(`${{Deno.env.get('TMPDIR')}}/big`, new Uint8Array(2 << 20))),
+          outside: await attempt(() => Deno.writeTextFile('/var/tmp/outside', 'x')),
+        }}));"#
+    );
+    let functions = TestFunctions::with(
+        &[("hello/index.ts", &code)],
+        &[("plinth.functions.temporary_files", "1MiB")],
+    )
+    .await;
+
+    let answer = functions.get("hello").send().await.unwrap();
+    let told: Value = answer.json().await.unwrap();
+
+    let said = |name: &str| told[name].as_str().unwrap_or_default();
+    if has_own_tmp() {
+        assert_eq!(said("written"), "ab");
+        assert!(said("foreign").contains("No such file"), "{told}");
+        assert!(said("big").contains("No space left"), "{told}");
+        assert!(!Path::new("/tmp/b.txt").exists(), "it is everybody's");
+    } else {
+        assert!(said("written").contains("Requires write access"), "{told}");
+        assert!(said("foreign").contains("Requires read access"), "{told}");
+        assert!(said("big").contains("File too large"), "{told}");
+    }
+    assert!(said("outside").contains("Requires write access"), "{told}");
 }
 
 #[tokio::test]

@@ -84,7 +84,8 @@ impl TestFunctions {
     }
 
     pub(crate) async fn start(wish: Wish<'_>) -> Self {
-        let folder = TempDir::new().expect("a folder");
+        // Not below `/tmp`, which workers have for themselves.
+        let folder = TempDir::new_in("/var/tmp").expect("a folder");
         // Workers of a root Plinth are other users.
         let open = Permissions::from_mode(0o755);
         fs::set_permissions(folder.path(), open).expect("an open folder");
@@ -232,6 +233,7 @@ impl TestFunctions {
             if line.contains(&needle) && line.contains("--allow-read") {
                 let mut arguments = line.split('\0');
                 let folder = arguments.find_map(|argument| argument.strip_prefix("--allow-write="));
+                let folder = folder.and_then(|paths| paths.split(',').next());
                 let serves = folder.is_some_and(|folder| Path::new(folder).join("s.sock").exists());
                 let is_waiting = !serves && !line.contains("--preload");
                 found.push(Process { pid, is_waiting });
@@ -293,7 +295,7 @@ fn write_all(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-fn runtime_dirs() -> Vec<PathBuf> {
+pub(crate) fn runtime_dirs() -> Vec<PathBuf> {
     let told = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
     told.into_iter().chain([source]).collect()

@@ -80,6 +80,11 @@ pub(super) const KEYS: &[Key] = &[
         "256MiB",
         "Memory of a process, beyond which it is ended.",
     ),
+    bytes(
+        "plinth.functions.temporary_files",
+        "256MiB",
+        "Room for the temporary files of a process, in memory; of a single file, where it has no `/tmp` of its own.",
+    ),
     duration(
         "plinth.functions.cpu",
         "2s",
