@@ -99,7 +99,9 @@ impl FunctionsService {
             .0
             .stop
             .run_until_cancelled(self.make_ready(project, function));
-        if let Some(Err(Unready { told, .. })) = ready.await {
+        if let Some(Err(Unready { told, .. })) = ready.await
+            && !self.is_another_served(project, function).await
+        {
             let config = project.config::<FunctionsConfig>();
             let journal = Journal::new(project, function, &config.region);
             journal.boot_failed(&told, None);
@@ -107,6 +109,12 @@ impl FunctionsService {
         if !was_prepared {
             self.follow_one(project, &function.slug).await;
         }
+    }
+
+    /// Whether one of the same name is, such as a deployed one that the settings name as well.
+    async fn is_another_served(&self, project: &Project, function: &Arc<Function>) -> bool {
+        let found = self.find(project, &function.slug).await;
+        found.is_ok_and(|found| found.is_some_and(|found| !Arc::ptr_eq(&found.function, function)))
     }
 
     /// Brings the workers of a function up to date, where there are some.

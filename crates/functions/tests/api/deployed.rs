@@ -182,6 +182,31 @@ async fn paths_lead_to_the_same_files_in_the_folder_and_deployed() {
 }
 
 #[tokio::test]
+async fn a_deployed_function_may_stand_in_the_settings() {
+    let settings = "[functions.there]\nverify_jwt = false\n[functions.nowhere]\nverify_jwt = false";
+    let functions = TestFunctions::with(&[], &[("config.toml", settings)]).await;
+    functions
+        .shelf
+        .deploy("there", &[("there/index.ts", &saying("v1")), END]);
+    functions.changed().await;
+
+    functions.watch();
+    let tells = |record: &Record, slug: &str, event: &str| {
+        record.fields["function"] == slug && record.fields["event_type"] == event
+    };
+    functions
+        .records_with(|record| tells(record, "nowhere", "BootFailure"))
+        .await;
+
+    assert_eq!(functions.fetch("there").await, (200, "v1.".to_owned()));
+    let records = functions
+        .records_with(|record| tells(record, "there", "Boot"))
+        .await;
+    let has_failed = |record| tells(record, "there", "BootFailure");
+    assert!(!records.iter().any(has_failed));
+}
+
+#[tokio::test]
 async fn a_function_of_the_folder_wins_over_a_deployed_one() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('folder'));").await;
     functions
