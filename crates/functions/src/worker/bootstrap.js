@@ -46,7 +46,8 @@ const assigned = (() => {
 
   // -- Console: one record per call ---------------------------------------------------------------
 
-  const levels = ["debug", "info", "warning", "error"];
+  // The last is that of traces, whose ends of line come by themselves.
+  const levels = ["debug", "info", "warning", "error", "error"];
   const record = (level, text) => {
     if (text.endsWith("\n")) text = text.slice(0, -1);
     if (text.length > told.longestMessage) text = text.slice(0, told.longestMessage);
@@ -75,7 +76,9 @@ const assigned = (() => {
   const requestId = () => calls?.current()?.requestId;
   const internal = Deno[Deno.internal];
   if (internal?.Console) {
-    const speaking = new internal.Console((text, level) => record(levels[level] ?? "info", text));
+    const speaking = new internal.Console((text, level) => {
+      if (level < 4 || text !== "\n") record(levels[level] ?? "info", text);
+    });
     for (const name of Object.keys(speaking)) {
       if (typeof speaking[name] === "function") console[name] = speaking[name];
     }
@@ -85,6 +88,8 @@ const assigned = (() => {
     const named = { debug: "debug", log: "info", info: "info", warn: "warning", error: "error", trace: "error" };
     for (const [name, level] of Object.entries(named)) console[name] = say(level);
   }
+  // There is no screen.
+  console.clear = () => {};
 
   // Values that everything which was begun with them finds again. `AsyncLocalStorage` keeps them in a
   // weak map, and a map that every request adds to takes a fifth of a busy worker's time.

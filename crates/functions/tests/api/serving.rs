@@ -1,5 +1,6 @@
 //! All ways in which functions serve, and what they see of a request.
 
+use plinth_log::Record;
 use serde_json::{Value, json};
 
 use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, becomes, read};
@@ -323,8 +324,7 @@ async fn work_goes_on_after_the_answer() {
 
     functions.service.finish().await;
 
-    let printed =
-        |text: &'static str| move |record: &plinth_log::Record| record.message.contains(text);
+    let printed = |text: &'static str| move |record: &Record| record.message.contains(text);
     functions.records_with(printed("background done")).await;
     functions
         .records_with(printed("going for termination"))
@@ -346,7 +346,7 @@ async fn a_function_hears_of_its_beginning_and_its_end() {
     .await;
     assert_eq!(functions.fetch("hello").await.0, 200);
 
-    let is_last = |record: &plinth_log::Record| record.message.starts_with("event unload");
+    let is_last = |record: &Record| record.message.starts_with("event unload");
     let records = functions.records_with(is_last).await;
 
     let mut events: Vec<_> = records
@@ -420,6 +420,53 @@ async fn what_a_function_prints_is_recorded_with_its_request() {
         records
             .iter()
             .any(|record| record.fields["event_type"] == "Boot")
+    );
+}
+
+#[tokio::test]
+async fn everything_that_a_console_can_do_is_one_record() {
+    let functions = TestFunctions::of(
+        r#"Deno.serve(() => {
+            console.debug('debugged');
+            console.error('failed');
+            console.trace('traced');
+            console.group('grouped');
+            console.info('in a group');
+            console.groupEnd();
+            console.table([{ a: 1 }]);
+            console.assert(1 > 2, 'asserted');
+            console.clear();
+            console.log('last');
+            return new Response('');
+        });"#,
+    )
+    .await;
+
+    functions.fetch("hello").await;
+
+    let records = functions
+        .records_with(|record| record.message == "last")
+        .await;
+    let printed = |record: &&Record| record.fields["event_type"] == "Log";
+    let told = |record: &Record| {
+        let level = record.fields["level"].as_str().unwrap_or_default();
+        let line = record.message.lines().next().unwrap_or_default();
+        format!("{level}: {line}")
+    };
+    let mut told: Vec<_> = records.iter().filter(printed).map(told).collect();
+    told.reverse();
+    assert_eq!(
+        told,
+        [
+            "Debug: debugged",
+            "Error: failed",
+            "Error: Trace: traced",
+            "Info: grouped",
+            "Info:   in a group",
+            "Info: ┌───────┬───┐",
+            "Error: Assertion failed: asserted",
+            "Info: last",
+        ]
     );
 }
 
