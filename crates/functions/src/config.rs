@@ -21,6 +21,8 @@ pub struct FunctionsConfig {
     pub(crate) max_workers: usize,
     /// Processes that are started before anybody needs them.
     pub(crate) spares: usize,
+    /// Who makes the project's tokens, where that is not its own address.
+    pub(crate) issuer: Option<String>,
     /// What workers call the place where they run.
     pub(crate) region: String,
     /// Largest request body.
@@ -87,6 +89,12 @@ impl FunctionsConfig {
     }
 }
 
+fn issuer(settings: &Settings) -> Option<String> {
+    let said = settings.opt_text("auth.jwt_issuer").map(str::to_owned);
+    let elsewhere = settings.opt_text("auth.external_url");
+    said.or_else(|| Some(elsewhere?.trim_end_matches('/').to_owned()))
+}
+
 impl FromSettings for FunctionsConfig {
     fn from_settings(settings: &Settings) -> Self {
         let own = |name: &str| format!("plinth.functions.{name}");
@@ -104,6 +112,7 @@ impl FromSettings for FunctionsConfig {
             min_workers: count("min_workers"),
             max_workers: max_workers.unwrap_or(cores),
             spares: count("spare_processes"),
+            issuer: issuer(settings),
             region: settings.text(&own("region")).to_owned(),
             max_body_bytes: settings.bytes(&own("max_body")),
             // The settings have checked their form.

@@ -21,9 +21,12 @@ use crate::{
 const COMFORTABLE: usize = 16;
 /// A worker that dies younger than this counts as one that cannot live.
 const YOUNG: Duration = Duration::from_secs(10);
-/// Deaths in a row that are forgiven, and the longest pause after more.
+/// Failures in a row that are forgiven, and the longest pause after more.
 const FORGIVEN: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The same where workers come and die. It is short enough to be waited for: one request may be what
+/// kills them, and others are none the wiser.
+const LONGEST_MOURNING: Duration = Duration::from_secs(4);
 
 /// What workers are made from. A new one replaces all workers.
 #[derive(Clone)]
@@ -61,7 +64,10 @@ struct State {
     /// How many starts there have been, and how the last one that failed did.
     starts: u64,
     failed: Option<(u64, FunctionError)>,
+    /// Starts that failed.
     setbacks: Setbacks,
+    /// Workers that died before they had answered anything.
+    crashes: Setbacks,
     /// A generation that could not come for no fault of its own, and how often it could not.
     put_off: Option<(Generation, Setbacks)>,
     /// Whether somebody crashed or broke a limit whose place nobody has taken yet.
@@ -90,6 +96,8 @@ enum Admission {
     Failed(FunctionError),
     /// The start of that number may bring a place; no start at all, and somebody must go first.
     Wait(Option<u64>),
+    /// Nobody is started for so long.
+    Pause(Duration),
 }
 
 impl Pool {
@@ -104,6 +112,7 @@ impl Pool {
                 starts: 0,
                 failed: None,
                 setbacks: Setbacks::default(),
+                crashes: Setbacks::default(),
                 put_off: None,
                 has_lost: false,
                 last_asked: Instant::now(),
@@ -147,14 +156,20 @@ impl Pool {
                     changed.await;
                 }
                 // Somebody must go first, or others took what the first start brought.
-                Admission::Wait(_) => {
+                waiting => {
+                    let now = Instant::now();
                     let patience = wanted.config.limits.wait;
-                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + patience);
+                    let deadline = *deadline.get_or_insert_with(|| now + patience);
+                    if now >= deadline {
+                        return Err(FunctionError::NoCapacity);
+                    }
+                    let until = match waiting {
+                        Admission::Pause(left) => deadline.min(now + left),
+                        _ => deadline,
+                    };
                     tokio::select! {
                         () = changed => {}
-                        () = tokio::time::sleep_until(deadline.into()) => {
-                            return Err(FunctionError::NoCapacity);
-                        }
+                        () = tokio::time::sleep_until(until.into()) => {}
                     }
                 }
             }
@@ -188,7 +203,7 @@ impl Pool {
             };
             let is_full = worker.in_flight() >= comfortable;
             let is_crowded = is_full || worker.is_lagging();
-            if is_crowded && state.starting == 0 && state.setbacks.pause_left(now).is_none() {
+            if is_crowded && state.starting == 0 && !state.is_pausing(now) {
                 self.start(&mut state, starter, is_nested);
             }
             if is_full && is_exclusive {
@@ -223,6 +238,9 @@ impl Pool {
                 _ => None,
             };
             return Admission::Failed(FunctionError::BackingOff { told, retry_after });
+        }
+        if let Some(left) = state.crashes.pause_left(now) {
+            return Admission::Pause(left);
         }
         match self.start(&mut state, starter, is_nested) {
             true => Admission::Wait(Some(state.starts)),
@@ -361,11 +379,13 @@ impl Pool {
             // How an old version ends says nothing about the one that serves now.
             if Arc::ptr_eq(&worker.function, &state.generation.function) {
                 state.has_lost |= ending != Ending::Left;
+                state.setbacks = Setbacks::default();
                 match ending {
-                    Ending::Crashed { after } if after < YOUNG => {
-                        state.setbacks.add(FORGIVEN, Instant::now());
+                    Ending::Crashed { after } if after < YOUNG && !worker.has_answered() => {
+                        let longest = LONGEST_MOURNING;
+                        state.crashes.add(FORGIVEN, longest, Instant::now());
                     }
-                    _ => state.setbacks = Setbacks::default(),
+                    _ => state.crashes = Setbacks::default(),
                 }
             }
             drop(state);
@@ -436,6 +456,7 @@ impl State {
         self.generation = generation;
         self.failed = None;
         self.setbacks = Setbacks::default();
+        self.crashes = Setbacks::default();
         self.put_off = None;
         self.has_lost = false;
     }
@@ -456,7 +477,7 @@ impl State {
         let before = self.put_off.take();
         let same = before.filter(|(before, _)| before.is_same(&generation));
         let mut setbacks = same.map_or_else(Setbacks::default, |(_, setbacks)| setbacks);
-        setbacks.add(1, Instant::now());
+        setbacks.add(1, LONGEST_PAUSE, Instant::now());
         self.put_off = Some((generation, setbacks));
     }
 
@@ -470,17 +491,23 @@ impl State {
         let is_boot = matches!(error, FunctionError::Boot { .. });
         self.failed = Some((number, error));
         if is_boot {
-            self.setbacks.add(FORGIVEN, Instant::now());
+            self.setbacks.add(FORGIVEN, LONGEST_PAUSE, Instant::now());
         }
+    }
+
+    /// Whether nobody is to be started yet.
+    fn is_pausing(&self, now: Instant) -> bool {
+        let mut all = [&self.setbacks, &self.crashes].into_iter();
+        all.any(|setbacks| setbacks.pause_left(now).is_some())
     }
 }
 
 impl Setbacks {
     /// One more; from that many on there is a pause.
-    fn add(&mut self, forgiven: u32, now: Instant) {
+    fn add(&mut self, forgiven: u32, longest: Duration, now: Instant) {
         self.count += 1;
         if self.count >= forgiven {
-            self.until = Some(now + pause(self.count - forgiven));
+            self.until = Some(now + pause(self.count - forgiven).min(longest));
         }
     }
 
@@ -491,9 +518,9 @@ impl Setbacks {
     }
 }
 
-/// 1, 2, 4 … 30 seconds.
+/// 1, 2, 4 … seconds.
 fn pause(exponent: u32) -> Duration {
-    Duration::from_secs(1 << exponent.min(10)).min(LONGEST_PAUSE)
+    Duration::from_secs(1 << exponent.min(10))
 }
 
 #[cfg(test)]
@@ -501,13 +528,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_up_to_half_a_minute() {
-        let seconds = |exponent| pause(exponent).as_secs();
+    fn pauses_grow_up_to_the_longest() {
+        let now = Instant::now();
+        let mut setbacks = Setbacks::default();
 
-        assert_eq!(
-            [0, 1, 2, 3, 4, 5, 99].map(seconds),
-            [1, 2, 4, 8, 16, 30, 30]
-        );
+        let seconds: Vec<_> = (0..7)
+            .map(|_| {
+                setbacks.add(1, LONGEST_PAUSE, now);
+                setbacks.pause_left(now).map_or(0, |left| left.as_secs())
+            })
+            .collect();
+
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 30, 30]);
     }
 
     #[test]
@@ -515,13 +547,13 @@ mod tests {
         let (now, second) = (Instant::now(), Duration::from_secs(1));
         let mut setbacks = Setbacks::default();
 
-        setbacks.add(FORGIVEN, now);
-        setbacks.add(FORGIVEN, now);
+        setbacks.add(FORGIVEN, LONGEST_PAUSE, now);
+        setbacks.add(FORGIVEN, LONGEST_PAUSE, now);
         assert_eq!(setbacks.pause_left(now), None);
-        setbacks.add(FORGIVEN, now);
+        setbacks.add(FORGIVEN, LONGEST_PAUSE, now);
         assert_eq!(setbacks.pause_left(now), Some(second));
         assert_eq!(setbacks.pause_left(now + second), None);
-        setbacks.add(FORGIVEN, now + second);
+        setbacks.add(FORGIVEN, LONGEST_PAUSE, now + second);
         assert_eq!(setbacks.pause_left(now + second), Some(2 * second));
     }
 }

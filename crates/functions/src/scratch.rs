@@ -1,8 +1,9 @@
 //! Room for a worker's temporary files, which goes with the worker.
 //!
-//! Where the system lets us, a worker has a `/tmp` of its own, in memory and bounded: it sees the file
-//! system through a mount namespace in which nothing else differs. Elsewhere, and where something that
-//! it needs lies below `/tmp`, it has a folder beside its socket, and what is bounded is a file's size.
+//! Where the system lets us, a worker has a `/tmp` of its own, in memory and bounded, and the same for
+//! its caches: it sees the file system through a mount namespace in which nothing else differs.
+//! Elsewhere, and where something that it needs lies below `/tmp`, it has a folder beside its socket,
+//! caches stay on the disk, and what is bounded is a file's size.
 
 use std::{
     io,
@@ -13,7 +14,7 @@ use std::{
 
 use rustix::process::{Resource, Rlimit};
 
-use crate::deno::Account;
+use crate::catalog::Code;
 
 const TMP: &str = "/tmp";
 
@@ -28,10 +29,13 @@ impl Scratch {
     /// For a worker that has the folder and must see the paths.
     pub(crate) fn of<'a>(folder: &'a Path, seen: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut seen = seen.into_iter().chain([folder]);
-        match seen.any(is_below_tmp) || !own::is_possible() {
-            true => Self::Folder(folder.join("tmp")),
-            false => Self::Own,
+        if let Some(path) = seen.find(|path| is_below_tmp(path)) {
+            let path = path.display();
+            tracing::debug!(%path, "a function has no /tmp of its own: it needs something below it");
+        } else if own::is_possible() {
+            return Self::Own;
         }
+        Self::Folder(folder.join("tmp"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -43,26 +47,27 @@ impl Scratch {
 
     /// Makes it between fork and exec, and gives the command its user: whoever has become somebody
     /// else cannot change what is mounted.
-    pub(crate) fn make(&self, command: &mut Command, bytes: u64, account: Option<Account>) {
-        match self {
-            Self::Own => own::mount(command, bytes, account),
-            Self::Folder(_) => {
-                limit_files(command, bytes);
-                if let Some(account) = account {
-                    account.take(command);
-                }
+    pub(crate) fn make(&self, command: &mut Command, bytes: u64, code: &Code) {
+        limit_files(command, bytes);
+        match (self, code.account) {
+            (Self::Own, account) => {
+                let places = [TMP.into(), code.storage()];
+                own::mount(command, &places, bytes, account);
             }
+            (Self::Folder(_), Some(account)) => account.take(command),
+            (Self::Folder(_), None) => {}
         }
     }
 }
 
 /// Whether it, or what it leads to, cannot be seen any more by whoever has another `/tmp`.
 fn is_below_tmp(path: &Path) -> bool {
-    let leads_there = |found: PathBuf| found.starts_with(TMP);
+    let tmp = Path::new(TMP).canonicalize();
+    let leads_there = |found: PathBuf| tmp.is_ok_and(|tmp| found.starts_with(tmp));
     path.starts_with(TMP) || path.canonicalize().is_ok_and(leads_there)
 }
 
-/// Writing beyond is an error, instead of the process's end.
+/// No file is larger. Writing beyond is an error, instead of the process's end.
 fn limit_files(command: &mut Command, bytes: u64) {
     let most = rustix::process::getrlimit(Resource::Fsize).maximum;
     let most = Some(most.map_or(bytes, |most| most.min(bytes)));
@@ -86,7 +91,8 @@ mod own {
     use std::{
         ffi::{CStr, CString},
         io,
-        os::unix::process::CommandExt as _,
+        os::unix::{ffi::OsStrExt as _, process::CommandExt as _},
+        path::PathBuf,
         process::Command,
         ptr,
         sync::OnceLock,
@@ -102,42 +108,59 @@ mod own {
     /// A file takes memory beyond what is in it; with one for so many bytes, that is bounded, too.
     const BYTES_PER_FILE: u64 = 4096;
 
-    /// Whether the system lets us; asked once, of a process that goes before it runs anything.
+    /// Whether the system lets us, asked of a process that goes before it runs anything.
     pub(super) fn is_possible() -> bool {
         static ANSWER: OnceLock<bool> = OnceLock::new();
+        const DONE: i32 = libc::ECANCELED;
+        if let Some(answer) = ANSWER.get() {
+            return *answer;
+        }
+        let mut command = Command::new("true");
+        mount(&mut command, &[super::TMP.into()], 1 << 20, None);
+        // SAFETY: nothing is done at all.
+        unsafe {
+            command.pre_exec(|| Err(io::Error::from_raw_os_error(DONE)));
+        }
+        let outcome = command.status();
+        let number = outcome.as_ref().err().and_then(io::Error::raw_os_error);
+        // What is short may be there another time.
+        if let Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::ENOSPC) =
+            number
+        {
+            return false;
+        }
         *ANSWER.get_or_init(|| {
-            const DONE: i32 = libc::ECANCELED;
-            let mut command = Command::new("true");
-            mount(&mut command, 1 << 20, None);
-            // SAFETY: nothing is done at all.
-            unsafe {
-                command.pre_exec(|| Err(io::Error::from_raw_os_error(DONE)));
+            let is_done = number == Some(DONE);
+            if !is_done {
+                tracing::info!(
+                    ?outcome,
+                    "functions have no /tmp of their own, but os.tmpdir()"
+                );
             }
-            match command.status() {
-                Err(error) if error.raw_os_error() == Some(DONE) => true,
-                outcome => {
-                    tracing::info!(
-                        ?outcome,
-                        "functions have no /tmp of their own, but os.tmpdir()"
-                    );
-                    false
-                }
-            }
+            is_done
         })
     }
 
-    pub(super) fn mount(command: &mut Command, bytes: u64, account: Option<Account>) {
+    /// Puts a file system in memory to each of the places.
+    pub(super) fn mount(
+        command: &mut Command,
+        places: &[PathBuf],
+        bytes: u64,
+        account: Option<Account>,
+    ) {
         // None at all would be as much as there is.
         let bytes = bytes.max(BYTES_PER_FILE);
         let files = (bytes / BYTES_PER_FILE).max(16);
         let options = format!("size={bytes},nr_inodes={files},mode=1777");
         let options = CString::new(options).unwrap_or_default();
         let namespaces = Namespaces::ours();
+        let place = |place: &PathBuf| CString::new(place.as_os_str().as_bytes()).ok();
+        let places: Vec<_> = places.iter().filter_map(place).collect();
         // SAFETY: between fork and exec only system calls are made, nothing is allocated.
         unsafe {
             command.pre_exec(move || {
                 namespaces.enter()?;
-                mount_tmp(&options)?;
+                mount_all(&places, &options)?;
                 match account {
                     Some(account) => become_user(account),
                     None => Ok(()),
@@ -193,8 +216,8 @@ mod own {
         }
     }
 
-    fn mount_tmp(options: &CStr) -> io::Result<()> {
-        let nothing = ptr::null();
+    fn mount_all(places: &[CString], options: &CStr) -> io::Result<()> {
+        let (nothing, kind) = (ptr::null(), c"tmpfs".as_ptr());
         let flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
         // SAFETY: the kernel reads texts that are there as long as the calls last.
         unsafe {
@@ -202,15 +225,12 @@ mod own {
             let one_way = MS_REC | MS_SLAVE;
             let root = c"/".as_ptr();
             ok(libc::mount(nothing, root, nothing, one_way, ptr::null()))?;
-            let (kind, place) = (c"tmpfs".as_ptr(), c"/tmp".as_ptr());
-            ok(libc::mount(
-                kind,
-                place,
-                kind,
-                flags,
-                options.as_ptr().cast(),
-            ))
+            for place in places {
+                let (place, options) = (place.as_ptr(), options.as_ptr().cast());
+                ok(libc::mount(kind, place, kind, flags, options))?;
+            }
         }
+        Ok(())
     }
 
     fn become_user(Account(number): Account) -> io::Result<()> {
@@ -233,7 +253,7 @@ mod own {
 /// Other systems have no such namespaces.
 #[cfg(not(target_os = "linux"))]
 mod own {
-    use std::process::Command;
+    use std::{path::PathBuf, process::Command};
 
     use crate::deno::Account;
 
@@ -241,7 +261,13 @@ mod own {
         false
     }
 
-    pub(super) fn mount(_command: &mut Command, _bytes: u64, _account: Option<Account>) {}
+    pub(super) fn mount(
+        _command: &mut Command,
+        _places: &[PathBuf],
+        _bytes: u64,
+        _account: Option<Account>,
+    ) {
+    }
 }
 
 #[cfg(test)]
@@ -261,5 +287,8 @@ mod tests {
             assert_eq!(scratch.path(), folder.path().join("tmp"), "{below:?}");
         }
         assert!(!is_below_tmp(Path::new("/tmpfs")));
+        let scratch = Scratch::of(folder.path(), [Path::new("/usr")]);
+        let is_own = scratch.path() == Path::new(TMP);
+        assert_eq!(is_own, own::is_possible());
     }
 }

@@ -467,6 +467,19 @@ async fn a_token_makes_tokens_only_when_it_may_and_none_above_itself() {
     maker.post("/platform/tokens", last, 201).await;
     assert_eq!(app.platform.list_tokens().await.expect("a list").len(), 5);
 
+    // As if they had been made while the first of them was revoked.
+    let tables = tables(&app).await;
+    let set = async |revoked_at: &str| {
+        let sql =
+            format!("update platform.tokens set revoked_at = {revoked_at} where name = 'parent'");
+        tables.execute(&sql, &[]).await.expect("a revoked one");
+    };
+    set("now()").await;
+    maker.get("/v1/profile", 401).await;
+    assert_eq!(app.platform.list_tokens().await.expect("a list").len(), 1);
+    set("null").await;
+    maker.get("/v1/profile", 200).await;
+
     app.ask(Method::DELETE, "/platform/tokens/parent", None)
         .await
         .expect(200);

@@ -80,6 +80,8 @@ pub enum UnpackError {
 pub struct FunctionSurroundings {
     /// The project's base URL as a worker reaches it, without a slash at its end.
     pub api_url: String,
+    /// The same as everybody else does.
+    pub public_url: String,
     /// The connection string of the project's owner, as a worker reaches the database.
     pub database_url: Secret,
     /// The legacy keys.

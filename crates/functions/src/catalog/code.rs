@@ -70,9 +70,36 @@ impl Code {
     /// Where it begins: the folder of functions, whether it is served from there or was deployed with
     /// the folders above it.
     pub(crate) fn working_folder(&self) -> &Path {
-        let above = self.entrypoint.ancestors().nth(2);
-        let above = above.filter(|folder| folder.starts_with(&self.root));
-        above.unwrap_or(&self.root)
+        let folders = self.entrypoint.ancestors().skip(1);
+        let inside = folders.take_while(|folder| folder.starts_with(&self.root));
+        let of_functions = inside.filter(|folder| folder.ends_with("functions"));
+        of_functions.last().unwrap_or(&self.root)
+    }
+
+    /// Where npm packages are, which may read their own files.
+    pub(crate) fn packages(&self) -> PathBuf {
+        self.deno_dir.join("npm")
+    }
+
+    /// What web pages may keep: caches.
+    pub(crate) fn storage(&self) -> PathBuf {
+        self.deno_dir.join("location_data")
+    }
+
+    /// Everything of it on the disk.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let Self {
+            root,
+            static_files,
+            entrypoint,
+            named_imports,
+            place,
+            deno_dir,
+            ..
+        } = self;
+        let all = [root, entrypoint, place, deno_dir].into_iter();
+        let all = all.chain(static_files).chain(named_imports);
+        all.map(PathBuf::as_path)
     }
 
     pub(crate) fn import_map_file(&self) -> PathBuf {
@@ -116,14 +143,13 @@ impl Code {
         Some(hasher.finish())
     }
 
-    /// Begins with the versions that are pinned in a file beside the module, or with none. The error
-    /// says what is wrong with the file.
-    pub(crate) fn take_lock_over(&self) -> Result<(), String> {
-        _ = fs::remove_file(self.coming_lock_file());
+    /// The versions that are pinned in a file beside the module, if there is one. The error says what is
+    /// wrong with it.
+    pub(crate) fn own_lock(&self) -> Result<Option<Value>, String> {
         let own = self.entrypoint.with_file_name("deno.lock");
         let is_ours = !self.is_confined || !own.is_symlink();
         if !own.is_file() || !is_ours {
-            return Ok(());
+            return Ok(None);
         }
         let told = |error: &dyn std::fmt::Display| format!("{}: {error}", own.display());
         let length = own.metadata().map_or(u64::MAX, |file| file.len());
@@ -132,8 +158,16 @@ impl Code {
         }
         let text = fs::read_to_string(&own).map_err(|error| told(&error))?;
         let lock = serde_json::from_str(&text).map_err(|error| told(&error))?;
-        let lock = pins(lock).to_string();
-        fs::write(self.coming_lock_file(), lock).map_err(|error| told(&error))
+        Ok(Some(pins(lock)))
+    }
+
+    /// Begins with these versions, or with none.
+    pub(crate) fn pin(&self, lock: Option<&Value>) -> io::Result<()> {
+        _ = fs::remove_file(self.coming_lock_file());
+        match lock {
+            Some(lock) => fs::write(self.coming_lock_file(), lock.to_string()),
+            None => Ok(()),
+        }
     }
 
     /// Puts the file that names other registries to where the runtime looks for it in any case.
@@ -230,11 +264,40 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_shown_as_people_know_them() {
-        let code = Code {
-            root: "/home/ann/my shop/supabase/functions".into(),
+    fn a_function_begins_in_the_folder_of_functions() {
+        for (root, entrypoint, expected) in [
+            (
+                "/a/functions",
+                "/a/functions/hello/index.ts",
+                "/a/functions",
+            ),
+            (
+                "/a/functions",
+                "/a/functions/hello/functions/b.ts",
+                "/a/functions",
+            ),
+            (
+                "/a/functions",
+                "/a/other/functions/index.ts",
+                "/a/functions",
+            ),
+            (
+                "/v1",
+                "/v1/supabase/functions/hello/src/b.ts",
+                "/v1/supabase/functions",
+            ),
+            ("/v1", "/v1/index.ts", "/v1"),
+        ] {
+            let code = code(root, entrypoint);
+            assert_eq!(code.working_folder(), Path::new(expected), "{entrypoint}");
+        }
+    }
+
+    fn code(root: &str, entrypoint: &str) -> Code {
+        Code {
+            root: root.into(),
             static_files: Vec::new(),
-            entrypoint: PathBuf::new(),
+            entrypoint: entrypoint.into(),
             named_imports: None,
             place: PathBuf::new(),
             deno_dir: PathBuf::new(),
@@ -242,7 +305,12 @@ mod tests {
             revision: String::new(),
             is_confined: false,
             shown_root: "supabase/functions/",
-        };
+        }
+    }
+
+    #[test]
+    fn paths_are_shown_as_people_know_them() {
+        let code = code("/home/ann/my shop/supabase/functions", "");
 
         let told =
             "error: Expected ';' at file:///home/ann/my%20shop/supabase/functions/a/index.ts:3:7\n";

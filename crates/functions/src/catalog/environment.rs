@@ -73,6 +73,12 @@ pub(crate) fn environment(
         ("DENO_DEPLOYMENT_ID", deployment),
     ];
     variables.extend(given.map(|(name, value)| (name.to_owned(), value)));
+    // Whoever checks tokens expects who they say has made them, and may have said so already.
+    let issuer = variables.entry("SB_JWT_ISSUER".to_owned());
+    issuer.or_insert_with(|| match &config.issuer {
+        Some(issuer) => issuer.clone(),
+        None => format!("{}/auth/v1", told.public_url),
+    });
     variables
 }
 

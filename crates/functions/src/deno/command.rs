@@ -55,8 +55,10 @@ pub(crate) struct Run<'a> {
     pub(crate) program: &'a Path,
     pub(crate) code: &'a Code,
     pub(crate) bootstrap: &'a Path,
-    /// The worker's own folder, with its socket and room for temporary files.
+    /// The worker's own folder, with room for temporary files.
     pub(crate) folder: &'a Path,
+    /// Where the worker is to be asked, in that folder.
+    pub(crate) socket: &'a Path,
     pub(crate) denied: &'a [Network],
     pub(crate) heap_bytes: u64,
     /// Room for temporary files.
@@ -67,21 +69,23 @@ pub(crate) struct Run<'a> {
 
 /// A command that serves the function, or waits to be told which one.
 pub(crate) fn run(run: &Run<'_>) -> Command {
-    let Run { code, folder, .. } = run;
+    let Run {
+        code,
+        folder,
+        socket,
+        ..
+    } = run;
     let mut address = OsString::from("unix:");
-    address.push(folder.join("s.sock"));
+    address.push(socket);
     let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
-    let read = || roots.iter().chain(&code.static_files).map(PathBuf::as_path);
-    let used = [
-        run.program,
-        run.bootstrap,
-        &code.place,
-        &code.deno_dir,
-        &code.entrypoint,
-    ];
-    let trusted: Vec<_> = TRUST.iter().filter_map(std::env::var_os).collect();
-    let trusted = trusted.iter().map(Path::new);
-    let scratch = Scratch::of(folder, read().chain(used).chain(trusted));
+    let readable = roots.iter().chain(&code.static_files);
+    let packages = code.packages();
+    let readable = readable.chain([&packages]).map(PathBuf::as_path);
+    let trusted = trusted();
+    let trusted = trusted.iter().map(PathBuf::as_path);
+    let used = [run.program, run.bootstrap].into_iter();
+    let used = used.chain(code.paths()).chain(trusted);
+    let scratch = Scratch::of(folder, used.chain(readable.clone()));
     let mut command = base(run.program, code);
     command
         .arg("run")
@@ -99,11 +103,13 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
             "--allow-net",
         ]);
     resolution(&mut command, code, &code.lock_file());
-    let written = [*folder, scratch.path()];
+    let writable = [*socket, scratch.path()];
     command
         .arg(format!("--allow-sys={SYSTEM}"))
-        .arg(paths("--allow-read=", read().chain(written)))
-        .arg(paths("--allow-write=", written));
+        .arg(paths("--allow-read=", readable.chain(writable)))
+        // Everything else is not there, as packages expect that look for files.
+        .arg("--ignore-read")
+        .arg(paths("--allow-write=", writable));
     command.args(networks("--deny-net=", run.denied));
     command.arg(format!(
         "--v8-flags=--max-old-space-size={}",
@@ -124,7 +130,7 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    scratch.make(&mut command, run.scratch_bytes, code.account);
+    scratch.make(&mut command, run.scratch_bytes, code);
     command
 }
 
@@ -175,6 +181,13 @@ fn base(program: &Path, code: &Code) -> Command {
     command.env("DENO_TLS_CA_STORE", "mozilla,system");
     pass_on(&mut command, &TRUST);
     command
+}
+
+/// Files and folders with certificates.
+fn trusted() -> Vec<PathBuf> {
+    let values = TRUST.iter().filter_map(std::env::var_os);
+    let paths = |value| std::env::split_paths(&value).collect::<Vec<_>>();
+    values.flat_map(paths).collect()
 }
 
 fn pass_on(command: &mut Command, names: &[&str]) {

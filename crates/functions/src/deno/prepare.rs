@@ -50,14 +50,15 @@ pub(crate) async fn prepare(
     let map = code.resolve_imports();
     let map = map.map_err(|problem| BadSource(code.shorten(&problem)))?;
     npmrc::check(code, denied).await?;
-    let pinned = code.take_lock_over();
-    pinned.map_err(|problem| BadSource(code.shorten(&problem)))?;
+    let lock = code.own_lock();
+    let lock = lock.map_err(|problem| BadSource(code.shorten(&problem)))?;
     let written = || -> io::Result<()> {
         code.forget_prepared();
         let coming = code.import_map_file().with_extension("coming");
         fs::write(&coming, map.to_string())?;
         fs::rename(coming, code.import_map_file())?;
         code.take_npmrc_over()?;
+        code.pin(lock.as_ref())?;
         if let Some(account) = code.account {
             account.own(&code.place)?;
         }

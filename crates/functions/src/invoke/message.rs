@@ -7,6 +7,7 @@ use http::{
         AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE,
         PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
     },
+    uri::Authority,
 };
 use plinth_project::PublicUrl;
 use url::Url;
@@ -52,6 +53,19 @@ pub(super) fn prepare(request: &mut Request, is_upgrade: bool) {
     let public = extensions.get::<PublicUrl>();
     if let Some(public) = public.filter(|public| public.is_configured()) {
         tell_public(headers, public);
+    }
+    leave_port_out(headers);
+}
+
+/// The port has a header of its own, and whoever puts both together would have it twice.
+fn leave_port_out(headers: &mut HeaderMap) {
+    let host = headers
+        .get(FORWARDED_HOST)
+        .and_then(|host| host.to_str().ok());
+    let authority = host.and_then(|host| host.parse::<Authority>().ok());
+    let host = authority.and_then(|authority| HeaderValue::from_str(authority.host()).ok());
+    if let Some(host) = host {
+        headers.insert(FORWARDED_HOST, host);
     }
 }
 
@@ -180,16 +194,11 @@ mod tests {
         );
         assert_eq!(
             told(PublicUrl::configured("https://api.example.com:8443")),
-            [
-                "api.example.com:8443",
-                "api.example.com:8443",
-                "https",
-                "8443"
-            ]
+            ["api.example.com:8443", "api.example.com", "https", "8443"]
         );
         assert_eq!(
             told(PublicUrl::new("https://api.example.com")),
-            ["127.0.0.1:54321", "127.0.0.1:54321", "http", ""]
+            ["127.0.0.1:54321", "127.0.0.1", "http", ""]
         );
     }
 

@@ -6,11 +6,7 @@ mod invocation;
 mod message;
 mod tunnel;
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::Arc,
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use axum::{
     extract::{Request, State},
@@ -19,7 +15,6 @@ use axum::{
 use http::{HeaderMap, Method, header::CONTENT_LENGTH};
 use hyper::body::Incoming;
 use plinth_project::{BodyLimit, LocalAddress, Project};
-use url::Url;
 
 use crate::{
     catalog::{self, Function},
@@ -124,21 +119,10 @@ struct Times<'a> {
 }
 
 impl Call {
-    /// Whether a worker calls that nobody else can enter while it waits for the answer. Workers have a
-    /// door of their own, at an address where nobody else comes.
+    /// Whether a worker calls that nobody else can enter while it waits for the answer.
     fn is_nested(&self, generation: &Generation) -> bool {
-        if generation.config.policy == Policy::PerWorker {
-            return false;
-        }
-        let door = Url::parse(&generation.surroundings.told.api_url).ok();
-        let door = door.and_then(|url| match url.host()? {
-            url::Host::Ipv4(address) if address != Ipv4Addr::LOCALHOST => {
-                Some(IpAddr::from(address))
-            }
-            _ => None,
-        });
-        let came_to = self.came_to.map(|LocalAddress(address)| address.ip());
-        door.is_some() && door == came_to
+        let came_from_inside = |LocalAddress(address)| self.service.is_inner_door(address.ip());
+        generation.config.policy != Policy::PerWorker && self.came_to.is_some_and(came_from_inside)
     }
 
     async fn serve(
@@ -190,6 +174,7 @@ impl Call {
             }
             match self.exchange(&seat, request, &times).await {
                 Ok((response, line)) => {
+                    seat.worker().note_answer();
                     let exchanged = answer::Exchanged {
                         response,
                         line,

@@ -137,7 +137,7 @@ impl FunctionsService {
         if let Some(above) = code.place.parent() {
             make_passable(above)?;
         }
-        for folder in [&code.place, &code.deno_dir] {
+        for folder in [&code.place, &code.deno_dir, &code.storage()] {
             if !folder.is_dir() {
                 fs::DirBuilder::new()
                     .recursive(true)
@@ -203,8 +203,17 @@ fn run_dir(home: &Path) -> io::Result<PathBuf> {
     let beside = home.join(&name);
     let folder = match beside.as_os_str().len() <= LONGEST_RUN_DIR {
         true => beside,
-        false => std::env::temp_dir().join(format!("plinth-functions-{name}")),
+        false => short_dir().join(format!("plinth-functions-{name}")),
     };
     make_passable(&folder)?;
     Ok(folder)
+}
+
+/// Not `/tmp` if possible, which is another one for workers.
+fn short_dir() -> PathBuf {
+    let lasting = PathBuf::from("/var/tmp");
+    match lasting.is_dir() {
+        true => lasting,
+        false => std::env::temp_dir(),
+    }
 }

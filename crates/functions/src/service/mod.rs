@@ -10,6 +10,7 @@ mod watch;
 use std::{
     collections::HashMap,
     fs,
+    net::IpAddr,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicU64},
 };
@@ -38,6 +39,8 @@ pub struct FunctionsParts {
     pub is_developing: bool,
     /// Most workers of all functions together.
     pub max_workers: Option<usize>,
+    /// An address at which nobody but workers calls, where there is one.
+    pub door: Option<IpAddr>,
     /// Tells what functions are told about their project.
     pub host: Arc<dyn FunctionHost>,
 }
@@ -93,6 +96,11 @@ impl FunctionsService {
             stop: CancellationToken::new(),
             end: CancellationToken::new(),
         }))
+    }
+
+    /// Whether nobody but workers calls at the address.
+    pub(crate) fn is_inner_door(&self, address: IpAddr) -> bool {
+        self.0.parts.door == Some(address)
     }
 
     /// Says who keeps deployed functions and secrets.

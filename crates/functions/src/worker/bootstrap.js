@@ -355,6 +355,8 @@ const assigned = (() => {
       finished, ref() {}, unref() {}, async shutdown() {}, async [Symbol.asyncDispose]() {},
     };
   };
+  const constantAddress = (object, name, port, hostname = "127.0.0.1") =>
+    Object.defineProperty(object, name, { value: { transport: "tcp", hostname, port } });
   let server;
   Deno.serve = (first, second) => {
     const options = typeof first === "function" ? (typeof second === "object" && second) || {} : first ?? {};
@@ -367,12 +369,11 @@ const assigned = (() => {
       signal,
       onListen: () => onListen?.({ transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 }),
     }, wrap(handler, onError));
+    constantAddress(server, "addr", options.port ?? 8000, options.hostname ?? "0.0.0.0");
     return server;
   };
 
   const nativeListen = Deno.listen;
-  const constantAddress = (object, name, port) =>
-    Object.defineProperty(object, name, { value: { transport: "tcp", hostname: "127.0.0.1", port } });
   Deno.listen = (options) => {
     if (!take()) throw new Deno.errors.NotSupported("A function listens once; this is its second time.");
     const port = options?.port ?? 8000;
@@ -400,6 +401,8 @@ const assigned = (() => {
   Deno.kill = (pid, signal) => pid === Deno.pid ? staysAlive() : nativeKill.call(Deno, pid, signal);
   const node = globalThis.process;
   if (node) {
+    // What packages ask of each other is no error of the function's.
+    node.noDeprecation = true;
     for (const name of ["exit", "reallyExit", "abort"]) node[name] = stays(`process.${name}`);
     const nodeKill = node.kill;
     node.kill = (pid, signal) => pid === Deno.pid ? staysAlive() || true : nodeKill.call(node, pid, signal);

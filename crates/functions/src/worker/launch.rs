@@ -169,6 +169,7 @@ pub(crate) async fn start(launch: Launch) -> Result<Arc<Worker>, BootFailure> {
         seated: Mutex::default(),
         answers: Mutex::default(),
         admitted: AtomicU64::new(0),
+        has_answered: AtomicBool::new(false),
         is_open: AtomicBool::new(true),
         is_lagging: AtomicBool::new(false),
         is_resident: AtomicBool::new(false),

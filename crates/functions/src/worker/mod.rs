@@ -48,6 +48,7 @@ pub(crate) struct Worker {
     answers: Mutex<Vec<Weak<dyn Answering>>>,
     /// How many requests there have been.
     admitted: AtomicU64,
+    has_answered: AtomicBool,
     is_open: AtomicBool,
     is_lagging: AtomicBool,
     /// Whether it stays although nobody needs it.
@@ -181,6 +182,15 @@ impl Worker {
     /// It stays although nobody needs it.
     pub(crate) fn settle_down(&self) {
         self.is_resident.store(true, Ordering::Relaxed);
+    }
+
+    /// An answer has begun.
+    pub(crate) fn note_answer(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
     }
 
     /// Whether it is too busy to answer questions in time.

@@ -38,6 +38,8 @@ const PING: Duration = Duration::from_millis(500);
 const DEAF: Duration = Duration::from_secs(10);
 /// Beyond this, others are better served elsewhere.
 const LAG: Duration = Duration::from_millis(200);
+/// Nobody is late by so much for others' sake.
+const SILENT: Duration = Duration::from_secs(1);
 /// Requests whose time one that does not answer may use up: all of them wait for its end.
 const MOST_AT_ONCE: u32 = 8;
 /// An order that cannot be written is not waited for: the worker may never read again.
@@ -209,11 +211,12 @@ impl Monitor {
         let burnt = watched.asked.map_or(Duration::ZERO, |asked| {
             watched.usage.cpu.saturating_sub(asked.cpu)
         });
-        // On a busy machine everybody is late; this one is busy itself.
-        let is_lagging = silence.is_some_and(|silence| silence >= LAG) && burnt >= LAG;
+        // On a busy machine everybody is late; this one is busy itself, or waits for something.
+        let is_lagging =
+            silence.is_some_and(|silence| silence >= LAG && burnt >= LAG || silence >= SILENT);
         self.worker.is_lagging.store(is_lagging, Ordering::Relaxed);
         if let (Some(asked), Some(silence)) = (watched.asked, silence) {
-            let is_silent = silence >= Duration::from_secs(1);
+            let is_silent = silence >= SILENT;
             // Whoever has not answered may have worked for all that were open meanwhile.
             let admitted = self.worker.admitted.load(Ordering::SeqCst);
             let since = u32::try_from(admitted.saturating_sub(asked.admitted)).unwrap_or(u32::MAX);

@@ -54,6 +54,7 @@ impl Process {
             code: birth.code,
             bootstrap: birth.bootstrap,
             folder: folder.path(),
+            socket: &folder.socket(),
             denied: birth.denied,
             heap_bytes: birth.memory_bytes / HEAP_SHARE.1 * HEAP_SHARE.0,
             scratch_bytes: birth.scratch_bytes,

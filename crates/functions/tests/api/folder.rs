@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::support::{PATIENCE, TestFunctions, becomes};
 
 #[tokio::test]
@@ -214,6 +216,43 @@ async fn files_and_checks_can_be_named_for_all_functions_at_once() {
 }
 
 #[tokio::test]
+async fn packages_read_their_own_files_and_look_for_others() {
+    let code = r#"
+        import fs from 'node:fs';
+        import { createRequire } from 'node:module';
+        import 'npm:uuid@11.1.0';
+        const manifest = new URL('../../package.json', import.meta.resolve('npm:uuid@11.1.0'));
+        const attempt = (work: () => unknown) => {
+          try { return work(); } catch (error) { return (error as { code?: string }).code ?? String(error); }
+        };
+        Deno.serve(async () => Response.json({
+          name: JSON.parse(await Deno.readTextFile(manifest)).name,
+          node: JSON.parse(fs.readFileSync(manifest, 'utf8')).name,
+          fetched: (await (await fetch(manifest)).json()).name,
+          required: createRequire(manifest)('./package.json').name,
+          exists: [fs.existsSync(manifest), fs.existsSync('/etc/passwd'), fs.existsSync('/nowhere')],
+          missing: attempt(() => fs.readFileSync('/nowhere/at/all')),
+          stat: attempt(() => fs.statSync('/nowhere', { throwIfNoEntry: false }) ?? null),
+          written: attempt(() => fs.writeFileSync(manifest, '')) ?? 'written',
+        }));"#;
+    let functions = TestFunctions::of(code).await;
+
+    let (status, told) = functions.fetch("hello").await;
+
+    let told: Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{status}: {told}"));
+    for name in ["name", "node", "fetched", "required"] {
+        assert_eq!(told[name], "uuid", "{told}");
+    }
+    assert_eq!(told["exists"], json!([true, false, false]));
+    assert_eq!(
+        (&told["missing"], &told["stat"]),
+        (&json!("ENOENT"), &Value::Null)
+    );
+    let written = told["written"].as_str().unwrap_or_default();
+    assert!(written.contains("write access"), "{told}");
+}
+
+#[tokio::test]
 async fn settings_that_change_while_a_function_starts_break_nothing() {
     let code = "import { validate } from 'npm:uuid@11.1.0'; Deno.serve(() => new Response(String(validate('x'))));";
     let names: Vec<String> = (0..8).map(|number| format!("f{number}")).collect();
@@ -245,7 +284,7 @@ async fn static_files_outside_of_the_functions_folder_can_be_read() {
     .await;
     functions.write("../pages/page.html", "a page");
     functions.write("../pages/secret.txt", "a secret");
-    assert_eq!(functions.fetch("hello/page.html").await.1, "NotCapable");
+    assert_eq!(functions.fetch("hello/page.html").await.1, "NotFound");
 
     functions.set(&[(
         "config.toml",
@@ -253,7 +292,7 @@ async fn static_files_outside_of_the_functions_folder_can_be_read() {
     )]);
 
     becomes(&functions, "hello/page.html", "a page").await;
-    assert_eq!(functions.fetch("hello/secret.txt").await.1, "NotCapable");
+    assert_eq!(functions.fetch("hello/secret.txt").await.1, "NotFound");
 }
 
 #[tokio::test]

@@ -131,6 +131,7 @@ async fn a_function_sees_the_request_as_it_was_sent() {
     assert_eq!(seen["remote"]["hostname"], "203.0.113.9");
     let headers = seen["headers"].as_object().unwrap();
     assert_eq!(headers["host"], "api.example:8443");
+    assert_eq!(headers["x-forwarded-host"], "api.example");
     assert_eq!(
         (&headers["x-custom"], &headers["apikey"]),
         (&json!("kept"), &json!(PUBLISHABLE_KEY))
@@ -271,6 +272,7 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
     assert!(value("SUPABASE_JWKS").starts_with("{\"keys\":"));
     assert_eq!(value("SUPABASE_FUNCTION_SLUG"), "hello");
     assert_eq!(value("SB_REGION"), "local");
+    assert_eq!(value("SB_JWT_ISSUER"), "https://api.example/auth/v1");
     assert_eq!(
         (
             value("SUPABASE_PUBLISHABLE_KEY"),

@@ -117,6 +117,7 @@ impl TestFunctions {
             folder: Some(folder.path().to_owned()),
             is_developing: !wish.is_production,
             max_workers: wish.max_workers,
+            door: None,
             host: Arc::new(TestHost(address)),
         });
         let shelf = Arc::new(TestShelf::default());
@@ -232,9 +233,10 @@ impl TestFunctions {
             let line = String::from_utf8_lossy(&line);
             if line.contains(&needle) && line.contains("--allow-read") {
                 let mut arguments = line.split('\0');
-                let folder = arguments.find_map(|argument| argument.strip_prefix("--allow-write="));
-                let folder = folder.and_then(|paths| paths.split(',').next());
-                let serves = folder.is_some_and(|folder| Path::new(folder).join("s.sock").exists());
+                let written =
+                    arguments.find_map(|argument| argument.strip_prefix("--allow-write="));
+                let socket = written.and_then(|paths| paths.split(',').next());
+                let serves = socket.is_some_and(|socket| Path::new(socket).exists());
                 let is_waiting = !serves && !line.contains("--preload");
                 found.push(Process { pid, is_waiting });
             }
@@ -254,6 +256,16 @@ impl TestFunctions {
         })
         .await;
         records
+    }
+}
+
+/// Workers that outlived the test's folder would make some of it again.
+impl Drop for TestFunctions {
+    fn drop(&mut self) {
+        for process in self.processes() {
+            let pid = rustix::process::Pid::from_raw(process.pid);
+            _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        }
     }
 }
 
@@ -374,6 +386,7 @@ impl FunctionHost for TestHost {
         let told = FunctionSurroundings {
             // Not where the test listens: so it is the only private address that can be reached.
             api_url: format!("http://127.80.76.73:{}", self.0.port()),
+            public_url: "https://api.example".to_owned(),
             database_url: Secret::new("postgresql://postgres:secret@127.80.76.73:5432/postgres"),
             anon_key: Secret::new("the anon key"),
             service_role_key: Secret::new("the service key"),

@@ -49,6 +49,17 @@ pub struct TokenRequest {
     pub parent: Option<Uuid>,
 }
 
+/// Of a row of `platform.tokens`. One that was made at the very moment in which its maker was revoked
+/// was not revoked with it, and is not live either.
+const IS_LIVE: &str = "revoked_at is null and (expires_at is null or expires_at > now())
+    and not exists (
+        with recursive makers as (
+            select parent_id as id
+            union
+            select t.parent_id from platform.tokens t join makers on t.id = makers.id)
+        select from makers join platform.tokens t on t.id = makers.id
+        where t.revoked_at is not null)";
+
 const COLUMNS: &str = "id, name, prefix, created_at, expires_at, last_used_at, scopes, projects,
     read_only, parent_id, array(
         with recursive below as (
@@ -168,7 +179,7 @@ impl Platform {
     pub async fn list_tokens(&self) -> Result<Vec<StoredToken>, PlatformError> {
         let sql = format!(
             "select {COLUMNS} from platform.tokens
-             where revoked_at is null and (expires_at is null or expires_at > now())
+             where {IS_LIVE}
              order by created_at"
         );
         let rows = self.tables().await?.query(&sql, &[]).await?;
@@ -212,10 +223,9 @@ impl Platform {
 
     /// Whether a token is neither expired nor revoked by now.
     pub(crate) async fn is_live(&self, token: &StoredToken) -> Result<bool, PlatformError> {
-        let sql = "select exists (select from platform.tokens
-                   where id = $1 and revoked_at is null
-                     and (expires_at is null or expires_at > now()))";
-        let row = self.tables().await?.query_one(sql, &[&token.id]).await?;
+        let sql =
+            format!("select exists (select from platform.tokens where id = $1 and {IS_LIVE})");
+        let row = self.tables().await?.query_one(&sql, &[&token.id]).await?;
         Ok(row.get(0))
     }
 
@@ -230,15 +240,7 @@ impl Platform {
         let tables = self.tables().await?;
         let sql = format!(
             "select {COLUMNS} from platform.tokens
-             where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())
-               and not exists (
-                   -- One that was made at the very moment in which its maker was revoked.
-                   with recursive makers as (
-                       select parent_id as id
-                       union
-                       select t.parent_id from platform.tokens t join makers on t.id = makers.id)
-                   select from makers join platform.tokens t on t.id = makers.id
-                   where t.revoked_at is not null)"
+             where hash = $1 and {IS_LIVE}"
         );
         let Some(row) = tables.query_opt(&sql, &[&token.hash()]).await? else {
             return Ok(None);

@@ -4,9 +4,10 @@
 use std::{
     collections::BTreeMap,
     error::Error,
-    fs,
+    ffi::OsStr,
+    fs, io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    os::unix::fs::MetadataExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -33,6 +34,8 @@ const OWN_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 80, 76, 73);
 const SYSTEM_DIR: &str = "/var/lib/plinth";
 /// Says where the folder of functions is, if not in the state folder.
 const POINTER: &str = "functions-location";
+/// Ends the name of a note beside such a folder, which says whose it is.
+const OWNER: &str = "owner";
 
 /// Doors that only workers use.
 pub(super) struct InnerDoors {
@@ -103,6 +106,7 @@ pub(super) fn service(
         folder: Some(entrance.folder.root.clone()),
         is_developing: entrance.form == Form::Development,
         max_workers: max_workers.and_then(|most| usize::try_from(most).ok()),
+        door: doors.address,
         host: Arc::new(host),
     }))
 }
@@ -146,7 +150,27 @@ fn home(state: &Path) -> Outcome<PathBuf> {
     }
     let outside = Path::new(SYSTEM_DIR).join(format!("functions-{}", &hash[..16]));
     fs::write(state.join(POINTER), format!("{}\n", outside.display()))?;
+    fs::write(outside.with_extension(OWNER), state.as_os_str().as_bytes())?;
+    // Nobody waits for old folders to go.
+    std::thread::spawn(|| clear_forgotten(Path::new(SYSTEM_DIR)));
     Ok(outside)
+}
+
+/// Removes what was kept for state folders that are there no more.
+fn clear_forgotten(system_dir: &Path) {
+    let entries = fs::read_dir(system_dir).into_iter().flatten().flatten();
+    let notes = entries.map(|entry| entry.path());
+    for note in notes.filter(|path| path.extension().is_some_and(|end| end == OWNER)) {
+        let Ok(state) = fs::read(&note) else {
+            continue;
+        };
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        let state = Path::new(OsStr::from_bytes(&state));
+        if state.symlink_metadata().is_err_and(is_gone) {
+            _ = fs::remove_dir_all(note.with_extension(""));
+            _ = fs::remove_file(note);
+        }
+    }
 }
 
 /// Whether everybody may pass the folder and all above it.
@@ -200,6 +224,7 @@ impl Host {
                 true => self.api_url.clone(),
                 false => format!("{}/p/{project}", self.api_url),
             },
+            public_url: value("API_URL").to_owned(),
             database_url: Secret::new(self.inner_database(value("DB_URL"))),
             anon_key: Secret::new(value("ANON_KEY")),
             service_role_key: Secret::new(value("SERVICE_ROLE_KEY")),
@@ -220,5 +245,36 @@ impl Host {
             }
             Err(_) => url.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_goes_after_the_folder_that_it_was_kept_for() {
+        let system_dir = tempfile::tempdir().unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let gone = state.path().join("gone");
+        let kept = |name: &str, owner: Option<&Path>| {
+            let folder = system_dir.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("file"), "").unwrap();
+            if let Some(owner) = owner {
+                let owner = owner.as_os_str().as_bytes();
+                fs::write(folder.with_extension(OWNER), owner).unwrap();
+            }
+            folder
+        };
+        let used = kept("functions-1", Some(state.path()));
+        let forgotten = kept("functions-2", Some(&gone));
+        let unknown = kept("functions-3", None);
+
+        clear_forgotten(system_dir.path());
+
+        assert!(used.is_dir() && used.with_extension(OWNER).is_file());
+        assert!(!forgotten.exists() && !forgotten.with_extension(OWNER).exists());
+        assert!(unknown.is_dir());
     }
 }

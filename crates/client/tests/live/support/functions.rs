@@ -29,6 +29,7 @@ pub(super) fn routes(folder: &Path, url: &str) -> Router {
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
     let runtime_dirs: Vec<_> = told.into_iter().chain([source]).collect();
     let service = FunctionsService::new(FunctionsParts {
+        door: None,
         deno: Deno::find(&runtime_dirs),
         home: folder.join("home"),
         folder: Some(folder.to_owned()),
@@ -50,6 +51,7 @@ impl FunctionHost for Host {
         let keys = |text: &str| [("default".to_owned(), Secret::new(text))].into();
         let told = FunctionSurroundings {
             api_url: self.0.clone(),
+            public_url: "http://api.example".to_owned(),
             database_url: Secret::new("postgresql://127.0.0.1:1/none"),
             anon_key: Secret::new("none"),
             service_role_key: Secret::new("none"),
