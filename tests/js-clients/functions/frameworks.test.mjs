@@ -108,6 +108,35 @@ Deno.serve(async () => {
 });
 `;
 
+const tokens = `
+import { createRemoteJWKSet, jwtVerify } from "npm:jose@6.1.0";
+const url = Deno.env.get("SUPABASE_URL")!;
+const issuer = Deno.env.get("SB_JWT_ISSUER") ?? url + "/auth/v1";
+const keys = createRemoteJWKSet(new URL(url + "/auth/v1/.well-known/jwks.json"));
+Deno.serve(async (req) => {
+  const token = req.headers.get("authorization")!.replace("Bearer ", "");
+  return Response.json((await jwtVerify(token, keys, { issuer })).payload.sub);
+});
+`;
+
+const fonts = `
+import PDFDocument from "npm:pdfkit@0.17.2";
+import { Buffer } from "node:buffer";
+import { readFile, writeFile } from "node:fs/promises";
+Deno.serve(async () => {
+  const paper = new PDFDocument();
+  const pieces: Uint8Array[] = [];
+  paper.on("data", (piece: Uint8Array) => pieces.push(piece));
+  const ended = new Promise((resolve) => paper.on("end", resolve));
+  paper.text("Written with a font of the package.");
+  paper.end();
+  await ended;
+  const file = Deno.env.get("TMPDIR") + "/paper.pdf";
+  await writeFile(file, Buffer.concat(pieces));
+  return new Response(await readFile(file), { headers: { "content-type": "application/pdf" } });
+});
+`;
+
 let plinth;
 before(async () => {
   plinth = await startFunctions(
@@ -130,6 +159,8 @@ before(async () => {
       misfit: pinned,
       "misfit/deno.json": '{ "imports": { "supabase": "jsr:@supabase/supabase-js@^2" } }',
       "misfit/deno.lock": "no lock",
+      tokens,
+      fonts,
       upload: "Deno.serve(async (req) => new Response(String((await req.arrayBuffer()).byteLength)));",
     },
     { "plinth.functions.max_body": "1MiB", "functions.sockets.verify_jwt": false },
@@ -176,6 +207,22 @@ test("a template for users knows who calls", async () => {
   assert.equal(error, null);
   assert.match(JSON.stringify(data), new RegExp(person.email));
   assert.equal(stranger.error.context.status, 401);
+});
+
+test("a function checks a user's token by itself", async () => {
+  const client = plinth.connect();
+  const { data: { user } } = await client.auth.signUp(somebody());
+
+  const { data, error } = await client.functions.invoke("tokens");
+
+  assert.equal(error, null);
+  assert.equal(data, user.id);
+});
+
+test("a package finds its own files, and makes new ones", async () => {
+  const response = await call("fonts");
+  assert.equal(response.status, 200);
+  assert.match(await response.text(), /^%PDF-1/);
 });
 
 test("express serves below its function's name", async () => {
