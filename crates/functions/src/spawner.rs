@@ -1,6 +1,6 @@
 //! How the runtime is started: what is settled between fork and exec.
 
-use std::{io, os::unix::process::CommandExt as _, process::Command as StdCommand};
+use std::{fs, io, os::unix::process::CommandExt as _, process::Command as StdCommand};
 
 use rustix::process::{Resource, Rlimit, Signal};
 use tokio::process::{Child, Command};
@@ -11,6 +11,8 @@ use crate::refused_calls::{refuse_ipv6, refuse_listening};
 const OPEN_FILES: u64 = 65_536;
 /// Below the server itself.
 const NICE: i32 = 5;
+/// How much sooner than the server it goes where memory runs out, of 1,000.
+const SOONER: i32 = 500;
 
 /// Starts the command; it ends when we do, or when nobody holds it.
 pub(crate) async fn spawn(mut command: StdCommand, is_without_ipv6: bool) -> io::Result<Child> {
@@ -22,11 +24,24 @@ pub(crate) async fn spawn(mut command: StdCommand, is_without_ipv6: bool) -> io:
     plinth_child::die_with_us(&mut command, Signal::KILL);
     let mut command = Command::from(command);
     command.kill_on_drop(true);
-    plinth_child::spawn(command, Signal::KILL).await
+    let child = plinth_child::spawn(command, Signal::KILL).await?;
+    go_first(&child);
+    Ok(child)
 }
 
-/// No core dumps, many open files, a place behind the server, also where memory is short, and no
-/// descriptor of ours.
+/// Where memory runs out, the kernel ends a process: better this one than the database. A process that
+/// has become somebody else cannot ask for it itself.
+fn go_first(child: &Child) {
+    // Other systems have no such file.
+    let ours = fs::read_to_string("/proc/self/oom_score_adj").ok();
+    let ours = ours.and_then(|text| text.trim().parse::<i32>().ok());
+    if let (Some(pid), Some(ours)) = (child.id(), ours) {
+        let score = (ours + SOONER).min(1000);
+        _ = fs::write(format!("/proc/{pid}/oom_score_adj"), score.to_string());
+    }
+}
+
+/// No core dumps, many open files, a place behind the server, and no descriptor of ours.
 fn settle(command: &mut StdCommand) {
     let files = rustix::process::getrlimit(Resource::Nofile);
     let most = files
@@ -46,24 +61,9 @@ fn settle(command: &mut StdCommand) {
             rustix::process::setrlimit(Resource::Core, no_core)?;
             rustix::process::setrlimit(Resource::Nofile, files)?;
             _ = rustix::process::nice(NICE);
-            go_first();
             close_descriptors();
             Ok(())
         });
-    }
-}
-
-/// Whoever runs out of memory asks the kernel to end a process: better this one than the database.
-#[cfg(target_os = "linux")]
-fn go_first() {
-    let score = b"500";
-    // SAFETY: plain system calls; a system that refuses ends whom it likes.
-    unsafe {
-        let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY);
-        if file >= 0 {
-            libc::write(file, score.as_ptr().cast(), score.len());
-            libc::close(file);
-        }
     }
 }
 
@@ -74,9 +74,6 @@ fn close_descriptors() {
         libc::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as i32);
     }
 }
-
-#[cfg(not(target_os = "linux"))]
-fn go_first() {}
 
 #[cfg(not(target_os = "linux"))]
 fn close_descriptors() {}

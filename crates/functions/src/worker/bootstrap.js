@@ -355,8 +355,6 @@ const assigned = (() => {
       finished, ref() {}, unref() {}, async shutdown() {}, async [Symbol.asyncDispose]() {},
     };
   };
-  const constantAddress = (object, name, port, hostname = "127.0.0.1") =>
-    Object.defineProperty(object, name, { value: { transport: "tcp", hostname, port } });
   let server;
   Deno.serve = (first, second) => {
     const options = typeof first === "function" ? (typeof second === "object" && second) || {} : first ?? {};
@@ -364,16 +362,19 @@ const assigned = (() => {
     if (typeof handler !== "function") throw new TypeError("A handler function must be provided.");
     if (!take()) return parked();
     const { onListen, onError, signal } = options;
+    const address = { transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 };
     server = nativeServe.call(Deno, {
       path: told.socket,
       signal,
-      onListen: () => onListen?.({ transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 }),
+      onListen: () => onListen?.(address),
     }, wrap(handler, onError));
-    constantAddress(server, "addr", options.port ?? 8000, options.hostname ?? "0.0.0.0");
+    Object.defineProperty(server, "addr", { value: address });
     return server;
   };
 
   const nativeListen = Deno.listen;
+  const constantAddress = (object, name, port) =>
+    Object.defineProperty(object, name, { value: { transport: "tcp", hostname: "127.0.0.1", port } });
   Deno.listen = (options) => {
     if (!take()) throw new Deno.errors.NotSupported("A function listens once; this is its second time.");
     const port = options?.port ?? 8000;

@@ -353,6 +353,12 @@ async fn a_root_plinth_gives_workers_to_somebody_else() {
         assert_eq!(field(rights), ["0000000000000000"], "{rights}");
     }
     assert_eq!(field("NoNewPrivs"), ["1"]);
+    let score = |pid: &str| {
+        let text = fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap();
+        text.trim().parse::<i32>().unwrap()
+    };
+    let expected = (score("self") + 500).min(1000);
+    assert_eq!(score(&pid.to_string()), expected, "where memory runs out");
 }
 
 #[tokio::test]
